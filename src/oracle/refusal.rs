@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::counted;
-use crate::dialect::{Capability, Dialect, ParserKind};
+use crate::dialect::{Capability, Dialect};
 use crate::model::{
     CaseStatement, Role, Setting, SetupKind, SetupStatement, StatementKind, TableShape, TestCase,
     UndecidedReason,
@@ -14,11 +14,6 @@ use crate::statement;
 /// What statements begin with that a serial run cannot follow, where they are not understood.
 const OUT_OF_HAND: [&str; 8] = [
     "ABORT", "ALTER", "BEGIN", "COMMIT", "END", "ROLLBACK", "START", "TRUNCATE",
-];
-
-/// The same of MySQL, MariaDB and TiDB: they commit the transaction. MySQL manual, "Statements That Cause an Implicit Commit".
-const COMMITTING: [&str; 7] = [
-    "ANALYZE", "CACHE", "CHECK", "FLUSH", "LOAD", "OPTIMIZE", "REPAIR",
 ];
 
 /// Why no serial run can predict the answers of this case; none where it can.
@@ -54,14 +49,13 @@ pub(super) fn other_rules(case: &TestCase, dialect: &Dialect) -> Option<Undecide
 /// table, which may have the name of another. And what is done to rows behind the back of snapshots (PostgreSQL manual,
 /// "Caveats" of "Concurrency Control").
 fn control(case: &TestCase, dialect: &Dialect) -> Option<UndecidedReason> {
-    let commits_by_itself = dialect.spelling.parser == ParserKind::MySql;
     let is_misread = |s: &CaseStatement| {
         let word = s.sql.split_whitespace().next().unwrap_or_default();
-        let committing = COMMITTING.iter().filter(|_| commits_by_itself);
-        let mut words = OUT_OF_HAND.iter().chain(committing);
+        let mut words = OUT_OF_HAND.iter();
         let mut others = ["FAIL", "TEMP", "TEMPORARY"].into_iter();
         words.any(|other| other.eq_ignore_ascii_case(word))
             || others.any(|other| statement::mentions(&s.sql, other, dialect))
+            || statement::commits_by_itself(&s.sql, dialect)
     };
     let is_elsewhere = |s: &CaseStatement| {
         let name = s.effect.savepoint.as_deref().unwrap_or_default();

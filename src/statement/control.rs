@@ -4,6 +4,20 @@ use super::token::{SqlToken, TokenKind, stands, tokens, without_end};
 use crate::dialect::{Capability, Dialect, ParserKind};
 use crate::model::{Effect, Setting, StatementKind};
 
+/// What commits the transaction that it is executed in. MySQL manual, "Statements That Cause an Implicit Commit", without
+/// those that change a schema.
+const COMMITTING: [&str; 7] = [
+    "ANALYZE", "CACHE", "CHECK", "FLUSH", "LOAD", "OPTIMIZE", "REPAIR",
+];
+
+/// Whether a statement that is no COMMIT ends its transaction by that.
+pub fn commits_by_itself(sql: &str, dialect: &Dialect) -> bool {
+    let words = tokens(sql, dialect).unwrap_or_default();
+    let first = words.first();
+    dialect.spelling.parser == ParserKind::MySql
+        && first.is_some_and(|word| word.is_any(&COMMITTING))
+}
+
 /// The effect of a control statement; None for any other.
 pub(super) fn analyze(tokens: &[SqlToken<'_>], dialect: &Dialect) -> Option<Effect> {
     let first = tokens.first()?;

@@ -54,7 +54,7 @@ pub use catalog::Catalog;
 pub use column::without_column;
 pub use condition::names_in_condition;
 pub use constraints::{constraints, foreign_key_actions};
-pub use control::{assignment, defers_snapshots};
+pub use control::{assignment, commits_by_itself, defers_snapshots};
 pub use counting::{CountedInsert, Counting, Filling, Returned, counted_insert, set_up_counts};
 pub use effect::analyze;
 pub use heading::{headings, returns};
