@@ -16,4 +16,4 @@
 /* s2 T2.1 */ INSERT INTO t1 (pkey, vkey, f0) VALUES (9, 1001, 23);
 /* s2 T3.1 */ UPDATE t1 SET vkey = 1002, f0 = 23 WHERE pkey = 9;
 /* s1 T4.1 */ REPLACE INTO t0 (pkey, vkey, c0) VALUES (1, 1003, 41); -- @got affected 2
-/* end */ SELECT * FROM t2;                 -- @got empty
+/* end */ SELECT * FROM t2;                 -- @got empty  @expect (6, 6, 4)
