@@ -55,7 +55,12 @@ fn control(case: &TestCase, dialect: &Dialect) -> Option<UndecidedReason> {
         let mut others = ["FAIL", "TEMP", "TEMPORARY"].into_iter();
         words.any(|other| other.eq_ignore_ascii_case(word))
             || others.any(|other| statement::mentions(&s.sql, other, dialect))
-            || statement::commits_by_itself(&s.sql, dialect)
+    };
+    // Of what locks tables it is known what it does.
+    let ends_unasked = |s: &CaseStatement| {
+        case.is_explicit(s.id.transaction)
+            && s.effect.table_lock.is_none()
+            && statement::commits_by_itself(&s.sql, dialect)
     };
     let is_elsewhere = |s: &CaseStatement| {
         let name = s.effect.savepoint.as_deref().unwrap_or_default();
@@ -63,7 +68,7 @@ fn control(case: &TestCase, dialect: &Dialect) -> Option<UndecidedReason> {
         !case.is_explicit(s.id.transaction) || !name.is_ascii()
     };
     let is_unknown = |s: &CaseStatement| {
-        (s.effect.kind == StatementKind::Opaque && is_misread(s))
+        (s.effect.kind == StatementKind::Opaque && (is_misread(s) || ends_unasked(s)))
             || (s.effect.kind == StatementKind::Savepoint && is_elsewhere(s))
     };
     let found = case.statements.iter().any(is_unknown);
