@@ -262,25 +262,27 @@ impl Pursuit<'_> {
     fn reduce_flaky(&mut self, first: &Sighting) -> Result<Verdict, PursuitError> {
         let raw = &first.finding.signature;
         let (measured, minimized) = self.looking().minimize_flaky(first)?;
-        if let Some(smallest) = &minimized
-            && let Some(steady) = self.steady(smallest)?
-        {
-            let conclusion = self.conclusion();
-            return Ok(conclusion.publish(&steady, IsMinimized::Yes, raw, Showing::Sometimes)?);
-        }
-        let conclusion = self.conclusion();
-        let sighting = minimized.as_ref().unwrap_or(&measured);
-        match self.shared.explain(&sighting.finding.signature) {
-            Explained::Known(id) if minimized.is_some() => {
+        if let Some(smallest) = &minimized {
+            // A known one is not worth the runs that tell whether it is steady.
+            if let Explained::Known(id) = self.shared.explain(&smallest.finding.signature) {
+                let conclusion = self.conclusion();
                 conclusion.note_minimized(raw, Showing::Sometimes, Led::Known);
-                Ok(Verdict::Known(id))
+                return Ok(Verdict::Known(id));
             }
-            Explained::Known(_) | Explained::Regression(_) | Explained::Not => {
-                conclusion.publish_flaky(sighting, raw)?;
-                let Reproduced { hits, runs } = sighting.reproduced;
-                Ok(Verdict::Flaky { hits, runs })
+            if let Some(steady) = self.steady(smallest)? {
+                let conclusion = self.conclusion();
+                return Ok(conclusion.publish(
+                    &steady,
+                    IsMinimized::Yes,
+                    raw,
+                    Showing::Sometimes,
+                )?);
             }
         }
+        let sighting = minimized.as_ref().unwrap_or(&measured);
+        self.conclusion().publish_flaky(sighting, raw)?;
+        let Reproduced { hits, runs } = sighting.reproduced;
+        Ok(Verdict::Flaky { hits, runs })
     }
 
     /// The same finding where its case shows it in all of many more runs, each on new tables. None of a run at the free
