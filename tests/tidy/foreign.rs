@@ -74,6 +74,7 @@ const ALLOWED: &[Allowed] = &[
     allowed("toml", &["cli", "dialect", "reproducer"]),
     // Files.
     allowed("flate2", &["history/format/compressed.rs"]),
+    allowed("memchr", &["history/format"]),
     allowed("ruzstd", &["history/format/compressed.rs"]),
     allowed("rustix", &["cli", "engine", "reproducer"]),
     allowed(

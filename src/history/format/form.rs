@@ -55,9 +55,12 @@ impl<'t> Form<'t> {
         Self::Symbol(word)
     }
 
-    /// The values of these fields, each where the form is a map that has it.
+    /// Where the values of these fields lie, each where the form is a map that has it.
     #[inline]
-    pub(super) fn fields<const COUNT: usize>(self, names: [&str; COUNT]) -> [Option<Self>; COUNT] {
+    pub(super) fn fields<const COUNT: usize>(
+        self,
+        names: [&str; COUNT],
+    ) -> [Option<FormPlace<'t>>; COUNT] {
         let mut found = [None; COUNT];
         if let Self::Map(entries) = self {
             entries.find(names, &mut found);
@@ -278,6 +281,19 @@ impl Tape {
         }
     }
 
+    /// Adds a list of nodes in which nothing lies.
+    #[inline(always)]
+    pub(super) fn push_short_list<const COUNT: usize>(&mut self, items: [FormNode; COUNT]) {
+        let end = self.nodes.len() + 1 + COUNT;
+        self.push(FormNode::List(Within {
+            end: end as u32,
+            count: COUNT as u32,
+        }));
+        for item in items {
+            self.push(item);
+        }
+    }
+
     /// Says which bytes its texts lie in.
     pub(super) fn set_source(&mut self, source: &[u8]) {
         self.source.extend_from_slice(source);
@@ -413,7 +429,7 @@ impl<'t> Items<'t> {
 impl<'t> Items<'t> {
     /// The name that the first says, as [`Form::name`], and the two behind it, if there are just three.
     #[inline]
-    pub(super) fn named_pair(self) -> Option<(Option<&'t [u8]>, Form<'t>, Form<'t>)> {
+    pub(super) fn named_pair(self) -> Option<(Option<&'t [u8]>, FormPlace<'t>, FormPlace<'t>)> {
         if self.left != 3 {
             return None;
         }
@@ -421,7 +437,52 @@ impl<'t> Items<'t> {
         let second = tape.behind(self.at);
         let third = tape.behind(second);
         let name = tape.name(self.at, &tape.source);
-        Some((name, tape.at(second), tape.at(third)))
+        Some((
+            name,
+            FormPlace { tape, at: second },
+            FormPlace { tape, at: third },
+        ))
+    }
+}
+
+/// Where a form lies. The processor waits for a form that is copied before it is whole in memory,
+/// and for a place it does not.
+#[derive(Clone, Copy)]
+pub(super) struct FormPlace<'t> {
+    tape: &'t Tape,
+    at: usize,
+}
+
+impl<'t> FormPlace<'t> {
+    pub(super) fn form(self) -> Form<'t> {
+        self.tape.at(self.at)
+    }
+
+    /// As [`Form::atom`].
+    ///
+    /// # Errors
+    /// As it.
+    #[inline]
+    pub(super) fn atom(self, builder: &mut Builder) -> Result<Atom, String> {
+        if let FormNode::Integer(value) = self.tape.nodes[self.at]
+            && let Some(atom) = Atom::integer(value)
+        {
+            return Ok(atom);
+        }
+        self.form().atom(builder)
+    }
+
+    /// As [`Form::name`].
+    #[inline]
+    pub(super) fn name(self) -> Option<&'t [u8]> {
+        self.tape.name(self.at, &self.tape.source)
+    }
+
+    /// As [`Form::list`].
+    #[inline]
+    pub(super) fn list(self) -> Option<Items<'t>> {
+        let is_list = matches!(self.tape.nodes[self.at], FormNode::List(_));
+        is_list.then(|| self.form().list()).flatten()
     }
 }
 
@@ -460,16 +521,20 @@ impl fmt::Debug for Items<'_> {
 pub(super) struct Entries<'t>(Items<'t>);
 
 impl<'t> Entries<'t> {
-    /// The values of these fields.
+    /// Where the values of these fields lie.
     #[inline]
-    fn find<const COUNT: usize>(self, names: [&str; COUNT], found: &mut [Option<Form<'t>>; COUNT]) {
+    fn find<const COUNT: usize>(
+        self,
+        names: [&str; COUNT],
+        found: &mut [Option<FormPlace<'t>>; COUNT],
+    ) {
         let Items { tape, mut at, left } = self.0;
         for _ in 0..left {
             let value = tape.behind(at);
             if let Some(key) = tape.name(at, &tape.source)
                 && let Some(place) = names.iter().position(|name| is_same(key, name.as_bytes()))
             {
-                found[place] = Some(tape.at(value));
+                found[place] = Some(FormPlace { tape, at: value });
             }
             at = tape.behind(value);
         }
@@ -518,31 +583,4 @@ impl fmt::Debug for Entries<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_keyword_symbol_and_string_is_a_text_of_its_own_and_is_found_again_from_it() {
-        let mut builder = Builder::new(Atom::NIL);
-        let mut atoms = Vec::new();
-        for name in ["x", ":x", "'x", "\"x", "\":x", "\":x\"", "", ":", "a b"] {
-            let mut forms = vec![Form::Text(name)];
-            if !name.is_empty() && name.bytes().all(is_word_byte) {
-                forms.push(Form::Keyword(name));
-                if !name.starts_with(KEYWORD) {
-                    forms.push(Form::Symbol(name));
-                }
-            }
-            for form in forms {
-                let atom = form.atom(&mut builder).expect("few texts");
-                assert!(!atoms.contains(&atom), "{form:?}");
-                atoms.push(atom);
-                let text = builder.texts().show(atom);
-                assert_eq!(Form::of_text(&text), Some(form), "{text}");
-            }
-        }
-        for text in [":", ":a b", "'1", "'nil", "'#a", "\"x", "\"\"", "\""] {
-            assert_eq!(Form::of_text(text), None, "{text}");
-        }
-    }
-}
+mod tests;

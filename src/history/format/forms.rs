@@ -227,12 +227,8 @@ impl<'s> Forms<'s> {
     /// Goes on to a place of the window, and counts the lines up to it.
     fn go_to(&mut self, at: usize) {
         let passed = &self.window[self.at..at];
-        let is_feed = |byte: &u8| *byte == b'\n';
-        // Counting is fast, looking for the last one is not.
-        let feeds = passed.iter().filter(|byte| is_feed(byte)).count();
-        if feeds > 0 {
-            let last = passed.iter().rposition(is_feed).unwrap_or(0);
-            self.line += feeds as u64;
+        if let Some(last) = memchr::memrchr(b'\n', passed) {
+            self.line += memchr::memchr_iter(b'\n', passed).count() as u64;
             self.line_begin = self.origin + (self.at + last) as u64 + 1;
         }
         self.at = at;

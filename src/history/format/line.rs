@@ -358,7 +358,7 @@ fn read_events(
         line.expect(b'(')?;
         let key = atom(line, texts)?;
         line.expect(b',')?;
-        let value = if kind == Kind::Read && line.take(b'[') {
+        let value = if line.rest().first() == Some(&b'[') && kind == Kind::Read && line.take(b'[') {
             lists.push((events.len(), elements(line, texts)?));
             Atom::NIL
         } else {
@@ -372,7 +372,7 @@ fn read_events(
 /// An event of a line on which lists are read.
 fn operation(event: Event) -> ListEvent {
     match event.kind {
-        Kind::Read => ListEvent::Read(event.key, event.value),
+        Kind::Read => ListEvent::Register(event),
         Kind::Write => ListEvent::Append(event.key, event.value),
     }
 }
@@ -390,26 +390,31 @@ fn elements(line: &mut Line<'_>, texts: &mut Texts) -> Result<Vec<Atom>, History
 }
 
 /// An integer, `nil`, a plain word, or a text in quotes.
+#[inline]
 fn atom(line: &mut Line<'_>, texts: &mut Texts) -> Result<Atom, HistoryError> {
     match line.rest().first() {
         Some(b'-' | b'0'..=b'9') => line.atom(),
-        Some(b'"') => {
-            let text = quoted(line)?;
-            texts.atom(&text).ok_or(HistoryError::TooLarge("texts"))
-        }
-        _ => {
-            let word = line.word(is_plain_byte);
-            if word.is_empty() {
-                return Err(line.error("expected an integer, a word, a text in quotes or nil"));
-            }
-            if word == b"nil" {
-                return Ok(Atom::NIL);
-            }
-            // Plain words are ASCII.
-            let text = String::from_utf8_lossy(word);
-            texts.atom(&text).ok_or(HistoryError::TooLarge("texts"))
-        }
+        _ => text_atom(line, texts),
     }
+}
+
+/// `nil`, a plain word, or a text in quotes.
+#[inline(never)]
+fn text_atom(line: &mut Line<'_>, texts: &mut Texts) -> Result<Atom, HistoryError> {
+    if line.rest().first() == Some(&b'"') {
+        let text = quoted(line)?;
+        return texts.atom(&text).ok_or(HistoryError::TooLarge("texts"));
+    }
+    let word = line.word(is_plain_byte);
+    if word.is_empty() {
+        return Err(line.error("expected an integer, a word, a text in quotes or nil"));
+    }
+    if word == b"nil" {
+        return Ok(Atom::NIL);
+    }
+    // Plain words are ASCII.
+    let text = String::from_utf8_lossy(word);
+    texts.atom(&text).ok_or(HistoryError::TooLarge("texts"))
 }
 
 /// A text in quotes; `\"` and `\\` stand for themselves, `\n` for a line feed.

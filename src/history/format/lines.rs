@@ -2,6 +2,7 @@
 
 use std::io::BufRead;
 
+use super::swar::{DIGITS_MAX, digits};
 use crate::history::{Atom, HistoryError, Kind};
 
 /// The longest line, or form of EDN or JSON, that a reader takes, in bytes.
@@ -41,7 +42,7 @@ impl<'s> Lines<'s> {
                 let last = (!self.carried.is_empty()).then_some(());
                 return Ok(last.map(|()| Line::unended(&self.carried, self.number)));
             }
-            if let Some(end) = memchr(buffered) {
+            if let Some(end) = line_feed(buffered) {
                 self.consumed = end + 1;
                 if self.carried.is_empty() {
                     break;
@@ -65,8 +66,8 @@ impl<'s> Lines<'s> {
 }
 
 /// The place of the first line feed.
-pub(super) fn memchr(bytes: &[u8]) -> Option<usize> {
-    bytes.iter().position(|byte| *byte == b'\n')
+pub(super) fn line_feed(bytes: &[u8]) -> Option<usize> {
+    memchr::memchr(b'\n', bytes)
 }
 
 /// A line, read from left to right.
@@ -113,6 +114,7 @@ impl<'l> Line<'l> {
     }
 
     /// What has not been read yet.
+    #[inline]
     pub(super) fn rest(&self) -> &'l [u8] {
         &self.bytes[self.at..]
     }
@@ -121,6 +123,7 @@ impl<'l> Line<'l> {
         self.rest().trim_ascii().is_empty()
     }
 
+    #[inline]
     pub(super) fn skip_spaces(&mut self) {
         while matches!(self.rest().first(), Some(b' ' | b'\t')) {
             self.at += 1;
@@ -128,6 +131,7 @@ impl<'l> Line<'l> {
     }
 
     /// Whether this byte comes next; reads it if so.
+    #[inline]
     pub(super) fn take(&mut self, byte: u8) -> bool {
         let is_there = self.rest().first() == Some(&byte);
         self.at += usize::from(is_there);
@@ -138,6 +142,7 @@ impl<'l> Line<'l> {
     ///
     /// # Errors
     /// When something else comes next.
+    #[inline]
     pub(super) fn expect(&mut self, byte: u8) -> Result<(), HistoryError> {
         if self.take(byte) {
             return Ok(());
@@ -149,15 +154,21 @@ impl<'l> Line<'l> {
     ///
     /// # Errors
     /// When something else comes next.
+    #[inline]
     pub(super) fn kind(&mut self) -> Result<Kind, HistoryError> {
-        match (self.take(b'r'), self.rest().first()) {
-            (true, _) => Ok(Kind::Read),
-            (false, Some(b'w')) => self.expect(b'w').map(|()| Kind::Write),
-            (false, _) => Err(self.error("expected 'r' or 'w'")),
+        // Which of the two it is nobody can guess: no branch is taken by it.
+        match self.rest().first() {
+            Some(letter) if (*letter == b'r') | (*letter == b'w') => {
+                self.at += 1;
+                let kinds = [Kind::Read, Kind::Write];
+                Ok(kinds[usize::from(*letter == b'w')])
+            }
+            _ => Err(self.error("expected 'r' or 'w'")),
         }
     }
 
     /// Reads bytes as long as they satisfy `is_part`.
+    #[inline]
     pub(super) fn word(&mut self, is_part: impl Fn(u8) -> bool) -> &'l [u8] {
         let rest = self.rest();
         let end = rest.iter().position(|byte| !is_part(*byte));
@@ -170,9 +181,22 @@ impl<'l> Line<'l> {
     ///
     /// # Errors
     /// When there is none, or one beyond what an [`Atom`] holds.
+    #[inline]
     pub(super) fn integer(&mut self) -> Result<i64, HistoryError> {
         let begin = self.at;
         let negative = self.take(b'-');
+        let (value, count) = digits(self.rest());
+        if count > 0 && count < DIGITS_MAX {
+            self.at += count;
+            let value = value.cast_signed();
+            return Ok(if negative { -value } else { value });
+        }
+        self.long_integer(begin, negative)
+    }
+
+    /// As [`Line::integer`], of one that has more digits or none.
+    #[cold]
+    fn long_integer(&mut self, begin: usize, negative: bool) -> Result<i64, HistoryError> {
         let mut value: i64 = 0;
         let digits = self.at;
         while let Some(digit) = self.rest().first().filter(|byte| byte.is_ascii_digit()) {
@@ -195,6 +219,7 @@ impl<'l> Line<'l> {
     ///
     /// # Errors
     /// As [`Line::integer`].
+    #[inline]
     pub(super) fn atom(&mut self) -> Result<Atom, HistoryError> {
         let begin = self.at;
         let value = self.integer()?;
@@ -212,10 +237,12 @@ impl<'l> Line<'l> {
     }
 
     /// An error where reading stands.
+    #[cold]
     pub(super) fn error(&self, message: impl Into<String>) -> HistoryError {
         self.error_at(self.at, message)
     }
 
+    #[cold]
     fn error_at(&self, at: usize, message: impl Into<String>) -> HistoryError {
         HistoryError::at(self.number, at + 1, message)
     }

@@ -15,8 +15,9 @@ use crate::history::{
 /// An event of a transaction on lists or registers.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum ListEvent {
-    Read(Key, Atom),
-    Write(Key, Atom),
+    /// A read or write of a register. Which of the two is not asked on the way, because the
+    /// processor would guess it wrongly half of the time.
+    Register(Event),
     Append(Key, Atom),
     ReadList(Key, Vec<Atom>),
 }
@@ -25,11 +26,26 @@ impl ListEvent {
     /// The number of its key.
     pub(super) fn key(&self) -> Key {
         match *self {
-            Self::Read(key, _)
-            | Self::Write(key, _)
-            | Self::Append(key, _)
-            | Self::ReadList(key, _) => key,
+            Self::Register(Event { key, .. }) | Self::Append(key, _) | Self::ReadList(key, _) => {
+                key
+            }
         }
+    }
+
+    pub(super) fn is_write(&self) -> bool {
+        match self {
+            Self::Register(event) => event.kind == Kind::Write,
+            Self::Append(..) => true,
+            Self::ReadList(..) => false,
+        }
+    }
+
+    pub(super) fn read(key: Key, value: Atom) -> Self {
+        Self::Register(read(key, value))
+    }
+
+    pub(super) fn write(key: Key, value: Atom) -> Self {
+        Self::Register(write(key, value))
     }
 }
 
@@ -58,8 +74,7 @@ impl Lists {
         let mut lists = Vec::new();
         for operation in operations {
             match operation {
-                ListEvent::Read(key, value) => events.push(read(*key, *value)),
-                ListEvent::Write(key, value) => events.push(write(*key, *value)),
+                ListEvent::Register(event) => events.push(*event),
                 ListEvent::Append(key, value) => {
                     match own.iter_mut().find(|(own, _)| own == key) {
                         Some((_, values)) => values.push(*value),

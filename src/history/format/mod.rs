@@ -24,6 +24,7 @@ mod sections;
 mod seen;
 mod stream;
 mod strings;
+mod swar;
 #[cfg(test)]
 mod tests;
 mod timekiller;

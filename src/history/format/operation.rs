@@ -8,12 +8,14 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
 
-use super::form::{Form, Items, Tape};
+use super::form::{Form, FormPlace, Items, Tape};
 use super::forms::Forms;
 use super::head::first_line;
 use super::list::{ListEvent, Lists};
 use super::strings::Strings;
-use crate::history::{Atom, Builder, Head, History, HistoryError, Key, Kind, Span, Status, Txn};
+use crate::history::{
+    Atom, Builder, Event, Head, History, HistoryError, Key, Kind, Span, Status, Txn,
+};
 
 pub(super) fn detect(head: &[u8]) -> bool {
     let line = first_line(head, b';').trim_ascii_start();
@@ -72,10 +74,10 @@ impl ProcessName {
 #[derive(Clone, Copy)]
 struct Said<'t> {
     form: Form<'t>,
-    kind: Option<Form<'t>>,
-    process: Option<Form<'t>>,
-    f: Option<Form<'t>>,
-    value: Option<Form<'t>>,
+    kind: Option<FormPlace<'t>>,
+    process: Option<FormPlace<'t>>,
+    f: Option<FormPlace<'t>>,
+    value: Option<FormPlace<'t>>,
 }
 
 impl<'t> Said<'t> {
@@ -89,6 +91,14 @@ impl<'t> Said<'t> {
             f,
             value,
         }
+    }
+
+    fn f(self) -> Option<&'t str> {
+        self.f?.form().name()
+    }
+
+    fn value(self) -> Form<'t> {
+        self.value.map_or(Form::Nil, FormPlace::form)
     }
 }
 
@@ -150,19 +160,19 @@ impl Operations {
     ) -> Result<(), HistoryError> {
         let error = |message: &str| HistoryError::at(line, 1, message);
         let said = Said::of(tape.form());
-        let kind = said.kind.and_then(Form::name);
+        let kind = said.kind.and_then(FormPlace::name);
         let kind = kind.ok_or_else(|| error("an operation without a :type"))?;
-        let process = said.process.unwrap_or(NO_PROCESS);
+        let process = said.process.map_or(NO_PROCESS, FormPlace::form);
         if process.name() == Some("nemesis") {
             return Ok(());
         }
         let is_named = process != NO_PROCESS;
         let process = ProcessName::of(process);
         let status = match kind {
-            "invoke" => return self.invocation(line, position, tape, (process, is_named)),
-            "ok" => Status::Committed,
-            "fail" => Status::Aborted,
-            "info" => Status::Indeterminate,
+            b"invoke" => return self.invocation(line, position, tape, (process, is_named)),
+            b"ok" => Status::Committed,
+            b"fail" => Status::Aborted,
+            b"info" => Status::Indeterminate,
             _ => return Err(error("the :type is none of invoke, ok, fail, info")),
         };
         let Some(pending) = self.pending.remove(&process) else {
@@ -214,7 +224,7 @@ impl Operations {
         status: Status,
         real_time: Option<Span>,
     ) -> Result<(), HistoryError> {
-        let f = asked.f.or(says.f).and_then(Form::name);
+        let f = asked.f.or(says.f).and_then(|f| f.form().name());
         let is_on_text = Strings::are_meant(f, asked.form);
         // What a text was made of is known at the end only, when the others have their places.
         if self.are_on_texts.replace(is_on_text) == Some(!is_on_text) {
@@ -226,12 +236,12 @@ impl Operations {
         }
         let mut events = std::mem::take(&mut self.events);
         events.clear();
-        self.meaning(f, says.value.unwrap_or(Form::Nil), &mut events)
+        self.meaning(f, says.value(), &mut events)
             .map_err(|message| HistoryError::at(line, 1, message))?;
-        let is_cas = || says.f.and_then(Form::name).is_some_and(is_conditional);
+        let is_cas = || says.f().is_some_and(is_conditional);
         if status != Status::Committed && !is_cas() {
             // What was asked to be read is not what was read.
-            events.retain(|event| matches!(event, ListEvent::Write(..) | ListEvent::Append(..)));
+            events.retain(ListEvent::is_write);
         }
         self.label += 1;
         let session = self.session(line, asked)?;
@@ -270,12 +280,12 @@ impl Operations {
             timestamps: None,
             real_time,
         };
-        let value = says.value.unwrap_or(Form::Nil);
+        let value = says.value();
         self.strings.push(line, head, f, key, value)
     }
 
     fn session(&mut self, line: u64, asked: Said<'_>) -> Result<Atom, HistoryError> {
-        match asked.process {
+        match asked.process.map(FormPlace::form) {
             None | Some(Form::Nil) => {
                 self.anonymous += 1;
                 let name = format!("unnamed-{}", self.anonymous);
@@ -309,12 +319,12 @@ impl Operations {
         }
         let key = self.register("register")?;
         match (f, value) {
-            (Some("read"), value) => events.push(ListEvent::Read(key, self.atom(value)?)),
-            (Some("write"), value) => events.push(ListEvent::Write(key, self.atom(value)?)),
+            (Some("read"), value) => events.push(ListEvent::read(key, self.atom(value)?)),
+            (Some("write"), value) => events.push(ListEvent::write(key, self.atom(value)?)),
             (Some("cas"), Form::List(pair)) if pair.len() == 2 => {
                 let [old, new] = pair.exactly().unwrap_or([Form::Nil; 2]);
                 let (old, new) = (self.atom(old)?, self.atom(new)?);
-                events.extend([ListEvent::Read(key, old), ListEvent::Write(key, new)]);
+                events.extend([ListEvent::read(key, old), ListEvent::write(key, new)]);
             }
             (f, _) => {
                 return Err(format!(
@@ -340,8 +350,8 @@ impl Operations {
         let key = self.register(name)?;
         self.builder.set_initial(key, Atom::from(0));
         events.extend([
-            ListEvent::Read(key, old.into()),
-            ListEvent::Write(key, new.into()),
+            ListEvent::read(key, old.into()),
+            ListEvent::write(key, new.into()),
         ]);
         Ok(())
     }
@@ -355,27 +365,56 @@ impl Operations {
             .list()
             .ok_or("a transaction must be a list of [f key value]")?;
         for item in items {
-            events.push(self.micro_operation(item)?);
+            self.micro_operation(item, events)?;
         }
         Ok(())
     }
 
-    fn micro_operation(&mut self, item: Form<'_>) -> Result<ListEvent, String> {
+    /// Adds what an item of a transaction reads or writes. It is made where it stays: handed back
+    /// it would be copied before it has come to memory as a whole, which the processor waits for.
+    fn micro_operation(
+        &mut self,
+        item: Form<'_>,
+        events: &mut Vec<ListEvent>,
+    ) -> Result<(), String> {
         let Some((f, key, value)) = item.list().and_then(Items::named_pair) else {
             return Err("expected [f key value]".to_owned());
         };
-        let key = self.atom(key)?;
+        let key = key.atom(&mut self.builder)?;
         let key = self.builder.key(key).map_err(|error| error.to_string())?;
-        match (f, value) {
-            (Some(b"append"), value) => Ok(ListEvent::Append(key, self.atom(value)?)),
-            (Some(b"w" | b"write"), value) => Ok(ListEvent::Write(key, self.atom(value)?)),
-            (Some(b"r" | b"read"), Form::List(list)) => {
-                let list = list.map(|item| self.atom(item));
-                Ok(ListEvent::ReadList(key, list.collect::<Result<_, _>>()?))
-            }
-            (Some(b"r" | b"read"), value) => Ok(ListEvent::Read(key, self.atom(value)?)),
-            _ => Err("expected append, r or w in a transaction".to_owned()),
+        let is_read = matches!(f, Some(b"r" | b"read"));
+        if !is_read && !matches!(f, Some(b"w" | b"write")) || is_read && value.list().is_some() {
+            return self.list_operation(f, key, value, events);
         }
+        let kinds = [Kind::Write, Kind::Read];
+        let kind = kinds[usize::from(is_read)];
+        let value = value.atom(&mut self.builder)?;
+        events.push(ListEvent::Register(Event { kind, key, value }));
+        Ok(())
+    }
+
+    /// Adds an append to a list, or a read of one.
+    #[inline(never)]
+    fn list_operation(
+        &mut self,
+        f: Option<&[u8]>,
+        key: Key,
+        value: FormPlace<'_>,
+        events: &mut Vec<ListEvent>,
+    ) -> Result<(), String> {
+        if let Some(list) = value.list()
+            && f != Some(b"append")
+        {
+            let list = list.map(|item| self.atom(item));
+            events.push(ListEvent::ReadList(key, list.collect::<Result<_, _>>()?));
+            return Ok(());
+        }
+        if f != Some(b"append") {
+            return Err("expected append, r or w in a transaction".to_owned());
+        }
+        let value = value.atom(&mut self.builder)?;
+        events.push(ListEvent::Append(key, value));
+        Ok(())
     }
 
     fn atom(&mut self, form: Form<'_>) -> Result<Atom, String> {

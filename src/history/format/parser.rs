@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use super::FORM_BYTES_MAX;
 use super::form::{Form, FormNode, Tape, TextSpan, is_same, is_word_byte};
+use super::swar::{digits, plain_length};
 
 /// How many forms may lie in one: what a form of two bytes takes in memory is eight times that.
 const FORMS_MAX: usize = 1 << 22;
@@ -17,8 +18,8 @@ const DEPTH_MAX: u32 = 32;
 /// How many fields of a map are compared one by one before a set of their names is made.
 const COMPARED_MAX: usize = 16;
 
-/// Digits that an integer of 64 bits has room for, whatever they are.
-const DIGITS: usize = 18;
+/// How far a list is looked through that may be a short one, its first bracket left out.
+const SHORT_BYTES: usize = 48;
 
 /// Why the parser cannot go on.
 #[derive(Debug)]
@@ -87,14 +88,18 @@ impl<'w, 't> Parser<'w, 't> {
     /// Skips white space, commas and comments.
     #[inline]
     pub(super) fn skip_blanks(&self, at: usize) -> Result<usize, Stop> {
-        // Most often nothing stands there, or a comma.
-        let next = at + usize::from(self.bytes.get(at) == Some(&b','));
-        match self.bytes.get(next) {
-            Some(byte) if !is_blank(*byte) && *byte != b';' && next <= self.limit => Ok(next),
-            _ => self.skip_some_blanks(at),
+        // Most often nothing stands there, or one comma or space.
+        for next in [at, at + 1] {
+            match self.bytes.get(next) {
+                Some(byte) if is_blank(*byte) => {}
+                Some(byte) if *byte != b';' && next <= self.limit => return Ok(next),
+                _ => break,
+            }
         }
+        self.skip_some_blanks(at)
     }
 
+    #[inline(never)]
     fn skip_some_blanks(&self, mut at: usize) -> Result<usize, Stop> {
         loop {
             let rest = &self.bytes[at..];
@@ -141,12 +146,25 @@ impl<'w, 't> Parser<'w, 't> {
         Ok(())
     }
 
+    #[inline]
     fn form_of(&mut self, at: usize, first: Option<u8>, depth: u32) -> Result<usize, Stop> {
+        // What most forms are, without a call.
+        match first {
+            Some(b'-' | b'0'..=b'9') => self.number(at),
+            Some(b'"') => self.string(at + 1),
+            _ => self.other_form(at, first, depth),
+        }
+    }
+
+    /// As [`Parser::form_of`], of a form that is no number and no string.
+    fn other_form(&mut self, at: usize, first: Option<u8>, depth: u32) -> Result<usize, Stop> {
         match first {
             None => fail(at, "the file ends within a form"),
-            Some(open @ (b'[' | b'(')) => self.items(at + 1, closing(open), depth),
+            Some(open @ (b'[' | b'(')) => match self.short_list(at + 1, closing(open), depth) {
+                Some(end) => Ok(end),
+                None => self.items(at + 1, closing(open), depth),
+            },
             Some(b'{') => self.entries(at + 1, depth),
-            Some(b'"') => self.string(at + 1),
             Some(b'#') => self.tagged(at + 1, depth),
             Some(b':') => {
                 let end = self.word(at + 1)?;
@@ -154,18 +172,68 @@ impl<'w, 't> Parser<'w, 't> {
                 self.tape.push(FormNode::Keyword(name));
                 Ok(end)
             }
-            Some(b'-' | b'0'..=b'9') => self.number(at),
             Some(_) => self.bare_word(at),
         }
     }
 
     /// What follows a `#`: a set, or a form with a tag that says nothing to us.
+    #[inline(never)]
     fn tagged(&mut self, at: usize, depth: u32) -> Result<usize, Stop> {
         if self.peek(at)? == Some(b'{') {
             return self.items(at + 1, b'}', depth);
         }
         let end = self.word(at)?;
         self.form(end, depth + 1)
+    }
+
+    /// A list as there are the most of in histories, such as `["r",5,1]` and `[:w 5 nil]`. Nothing
+    /// has happened where it is another, or where the bytes may not reach far enough.
+    #[inline]
+    fn short_list(&mut self, begin: usize, close: u8, depth: u32) -> Option<usize> {
+        let bytes = self.bytes.get(begin..begin + SHORT_BYTES)?;
+        if begin + SHORT_BYTES > self.limit || depth >= DEPTH_MAX || self.forms + 3 > FORMS_MAX {
+            return None;
+        }
+        let is_quoted = match bytes[0] {
+            b'"' => true,
+            b':' => false,
+            _ => return None,
+        };
+        let is_name = |byte: &&u8| byte.is_ascii_alphabetic();
+        let length = bytes[1..9].iter().take_while(is_name).count();
+        let mut at = 1 + length + usize::from(is_quoted);
+        if length == 0 || is_quoted && bytes[at - 1] != b'"' {
+            return None;
+        }
+        let name = self.span(begin + 1, begin + 1 + length);
+        let name = match is_quoted {
+            true => FormNode::Text(name),
+            false => FormNode::Keyword(name),
+        };
+        let key;
+        (key, at) = short_integer(bytes, at)?;
+        let value = match bytes.get(at..at + 5)? {
+            b",null" | b" null" => {
+                at += 5;
+                FormNode::Nil
+            }
+            [b',' | b' ', b'n', b'i', b'l', _] => {
+                at += 4;
+                FormNode::Nil
+            }
+            _ => {
+                let value;
+                (value, at) = short_integer(bytes, at)?;
+                FormNode::Integer(value)
+            }
+        };
+        if *bytes.get(at)? != close {
+            return None;
+        }
+        self.forms += 3;
+        self.tape
+            .push_short_list([name, FormNode::Integer(key), value]);
+        Some(begin + at + 1)
     }
 
     fn items(&mut self, mut at: usize, close: u8, depth: u32) -> Result<usize, Stop> {
@@ -261,15 +329,10 @@ impl<'w, 't> Parser<'w, 't> {
     /// The rest of a string whose first quote was read.
     #[inline]
     fn string(&mut self, begin: usize) -> Result<usize, Stop> {
-        let rest = &self.bytes[begin..];
-        let mut all = 0;
-        let end = rest.iter().position(|byte| {
-            all |= *byte;
-            matches!(byte, b'"' | b'\\')
-        });
-        match end {
-            Some(length) if rest[length] == b'"' && all.is_ascii() => {
-                let end = begin + length;
+        let length = plain_length(&self.bytes[begin..]);
+        let end = begin + length;
+        match self.bytes.get(end) {
+            Some(b'"') => {
                 self.bound(begin, end + 1)?;
                 let text = self.span(begin, end);
                 self.tape.push(FormNode::Text(text));
@@ -280,6 +343,7 @@ impl<'w, 't> Parser<'w, 't> {
     }
 
     /// A string with escapes or with characters beyond ASCII, or that is torn.
+    #[inline(never)]
     fn long_string(&mut self, begin: usize) -> Result<usize, Stop> {
         let mut at = begin;
         let mut text = Vec::new();
@@ -371,29 +435,22 @@ impl<'w, 't> Parser<'w, 't> {
     fn number(&mut self, at: usize) -> Result<usize, Stop> {
         let rest = &self.bytes[at..];
         let is_negative = rest.first() == Some(&b'-');
-        let digits = &rest[usize::from(is_negative)..];
-        let mut value = 0;
-        let mut count = 0;
-        for digit in digits.iter().take(DIGITS) {
-            let digit = digit.wrapping_sub(b'0');
-            if digit > 9 {
-                break;
-            }
-            value = value * 10 + i64::from(digit);
-            count += 1;
-        }
-        let is_over = digits.get(count).is_some_and(|byte| !is_word_byte(*byte));
+        let rest = &rest[usize::from(is_negative)..];
+        let (value, count) = digits(rest);
+        let is_over = rest.get(count).is_some_and(|byte| !is_word_byte(*byte));
         if count == 0 || !is_over {
             return self.bare_word(at);
         }
         let end = at + usize::from(is_negative) + count;
         self.bound(at, end)?;
+        let value = value.cast_signed();
         let value = if is_negative { -value } else { value };
         self.tape.push(FormNode::Integer(value));
         Ok(end)
     }
 
     /// A word that is no keyword.
+    #[inline(never)]
     fn bare_word(&mut self, at: usize) -> Result<usize, Stop> {
         let end = self.word(at)?;
         let span = self.span(at, end);
@@ -466,6 +523,17 @@ impl<'w, 't> Parser<'w, 't> {
 fn fail<T>(at: usize, message: impl Into<String>) -> Result<T, Stop> {
     let message = message.into();
     Err(Stop::IllFormed(Box::new(IllFormed { at, message })))
+}
+
+/// A natural number behind a comma or a space, and the place behind it.
+#[inline(always)]
+fn short_integer(bytes: &[u8], at: usize) -> Option<(i64, usize)> {
+    if !matches!(bytes.get(at)?, b',' | b' ') {
+        return None;
+    }
+    let (value, count) = digits(&bytes[at + 1..]);
+    // Where more digits follow, no list ends and none goes on behind these.
+    (count > 0).then_some((value.cast_signed(), at + 1 + count))
 }
 
 /// What closes a list.

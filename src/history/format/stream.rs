@@ -2,7 +2,7 @@
 
 use super::FORM_BYTES_MAX;
 use super::line::{LineContent, LineParser};
-use super::lines::{Line, memchr};
+use super::lines::{Line, line_feed};
 use crate::history::{HistoryError, Texts};
 
 /// Takes bytes in pieces of any size and tells what each whole line says.
@@ -27,7 +27,7 @@ impl Stream {
         texts: &mut Texts,
         tell: &mut dyn FnMut(LineContent<'_>),
     ) -> Result<(), HistoryError> {
-        while let Some(end) = memchr(bytes) {
+        while let Some(end) = line_feed(bytes) {
             let (line, rest) = (&bytes[..end], &bytes[end + 1..]);
             if self.carried.is_empty() {
                 self.line(line, true, texts, tell)?;

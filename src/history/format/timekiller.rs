@@ -7,7 +7,7 @@
 
 use std::io::{BufRead, Write};
 
-use super::form::{Form, Tape};
+use super::form::{Form, FormPlace, Tape};
 use super::forms::Forms;
 use super::list::{ListEvent, Lists};
 use super::seen::Seen;
@@ -49,7 +49,7 @@ pub(super) fn read(stream: &mut dyn BufRead) -> Result<History, HistoryError> {
         operations(&mut builder, form, &mut events).map_err(error)?;
         reads_zero |= events
             .iter()
-            .any(|event| matches!(event, ListEvent::Read(_, value) if *value == zero));
+            .any(|event| matches!(event, ListEvent::Register(event) if event.kind == Kind::Read && event.value == zero));
         lists.transaction(&mut builder, &head, &events)?;
     }
     lists.finish(&mut builder);
@@ -146,19 +146,21 @@ fn operation(builder: &mut Builder, form: Form<'_>) -> Result<ListEvent, String>
     let [kind, key, value] = form.fields(["t", "k", "v"]);
     let key = atom(builder, key)?;
     let key = builder.key(key).map_err(|error| error.to_string())?;
-    match (kind.and_then(Form::name), value) {
-        (Some("w"), value) => Ok(ListEvent::Write(key, atom(builder, value)?)),
-        (Some("a"), value) => Ok(ListEvent::Append(key, atom(builder, value)?)),
-        (Some("r"), Some(Form::List(list))) => {
-            let list = list.map(|item| item.atom(builder));
-            Ok(ListEvent::ReadList(key, list.collect::<Result<_, _>>()?))
-        }
-        (Some("r"), value) => Ok(ListEvent::Read(key, atom(builder, value)?)),
+    match (kind.and_then(FormPlace::name), value) {
+        (Some(b"w"), value) => Ok(ListEvent::write(key, atom(builder, value)?)),
+        (Some(b"a"), value) => Ok(ListEvent::Append(key, atom(builder, value)?)),
+        (Some(b"r"), value) => match value.and_then(FormPlace::list) {
+            Some(list) => {
+                let list = list.map(|item| item.atom(builder));
+                Ok(ListEvent::ReadList(key, list.collect::<Result<_, _>>()?))
+            }
+            None => Ok(ListEvent::read(key, atom(builder, value)?)),
+        },
         _ => Err("an operation whose t is none of r, w, a".to_owned()),
     }
 }
 
-fn atom(builder: &mut Builder, form: Option<Form<'_>>) -> Result<Atom, String> {
+fn atom(builder: &mut Builder, form: Option<FormPlace<'_>>) -> Result<Atom, String> {
     form.map_or(Ok(Atom::NIL), |form| form.atom(builder))
 }
 

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::io::{BufRead, Write};
 
-use crate::history::format::form::{Form, Tape};
+use crate::history::format::form::{Form, FormPlace, Tape};
 use crate::history::format::forms::Forms;
 use crate::history::{Atom, Builder, Event, Head, History, HistoryError, Kind, Status};
 
@@ -95,7 +95,7 @@ impl SessionsReader {
 /// An event; none when the engine refused it.
 fn event(builder: &mut Builder, form: Form<'_>) -> Result<Option<Event>, String> {
     let names = ["write", "variable", "value", "success"];
-    let fields = form.fields(names);
+    let fields = form.fields(names).map(|place| place.map(FormPlace::form));
     let missing = |field: usize| format!("an event without {}", names[field]);
     let flag = |field: usize| match fields[field] {
         Some(Form::Bool(flag)) => Ok(flag),
