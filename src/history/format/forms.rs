@@ -31,8 +31,6 @@ pub(super) struct Forms<'s> {
     counted_from: u64,
     /// The byte that closes the list around all forms, once it was opened.
     around: Option<u8>,
-    /// For what is looked at and not told.
-    scratch: Tape,
 }
 
 impl<'s> Forms<'s> {
@@ -47,7 +45,6 @@ impl<'s> Forms<'s> {
             line_begin: 0,
             counted_from: 0,
             around: None,
-            scratch: Tape::default(),
         }
     }
 
@@ -168,6 +165,7 @@ impl<'s> Forms<'s> {
     }
 
     /// Goes to where something comes; its first byte.
+    #[inline]
     fn peek_behind_blanks(&mut self) -> Result<Option<u8>, HistoryError> {
         self.skip(|parser, at| {
             let next = parser.skip_blanks(at)?;
@@ -180,18 +178,18 @@ impl<'s> Forms<'s> {
     }
 
     /// Reads something that is no form.
+    #[inline]
     fn skip<T>(
         &mut self,
         run: impl Fn(&mut Parser<'_, '_>, usize) -> Result<(usize, T), Stop>,
     ) -> Result<T, HistoryError> {
-        let mut scratch = std::mem::take(&mut self.scratch);
-        let found = self.step(&mut scratch, run);
-        self.scratch = scratch;
-        found
+        // Nothing is put into it, so that it asks for no memory.
+        self.step(&mut Tape::default(), run)
     }
 
     /// Has a parser read on from where reading stands, with as much of the stream as it needs. The
     /// parser says where it has come to.
+    #[inline]
     fn step<T>(
         &mut self,
         tape: &mut Tape,
