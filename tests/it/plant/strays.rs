@@ -284,6 +284,8 @@ impl Conversation {
         let Assigned {
             table, predicate, ..
         } = update;
+        // What Rashomon asks for of the old row is true all the same.
+        let list = list.replace("old.", &format!("{table}."));
         let old = self.ask_guarded(&format!("SELECT {list} FROM {table} WHERE {predicate}"))?;
         if old.error().is_some() {
             self.forgive()?;

@@ -54,6 +54,25 @@ fn what_a_write_returns_is_not_what_it_wrote() {
 }
 
 #[test]
+fn rows_are_returned_as_they_were_and_a_merge_does_nothing() {
+    let update = format!("{UPDATE} RETURNING pkey, c");
+    on_postgres("planted_old", Fault::ReturningGivesOld, |mut two| {
+        two.beside_a_transaction("READ COMMITTED");
+        assert_eq!(returned(&two.one(&update)), [(1, 0), (2, 0)]);
+        assert_eq!(two.rows(), [(1, 1), (2, 1), (5, 0)]);
+        two.close();
+    });
+    let merge = "MERGE INTO t USING (VALUES (1)) AS v (k) ON t.pkey = v.k \
+                 WHEN MATCHED THEN UPDATE SET c = 4";
+    on_postgres("planted_merge", Fault::MergeLies, |mut two| {
+        two.beside_a_transaction("READ COMMITTED");
+        assert_eq!(two.one(merge), Outcome::Affected(1));
+        assert_eq!(two.rows(), [(1, 0), (2, 0), (5, 0)]);
+        two.close();
+    });
+}
+
+#[test]
 fn a_failed_statement_leaves_its_transaction_as_it_was() {
     on_postgres("planted_kept", Fault::ErrorKeepsTransaction, |mut two| {
         two.beside_a_transaction("READ COMMITTED");

@@ -54,6 +54,18 @@ fn writes_put_in_something_else() {
         assert_eq!(zero.rows().len(), 1);
         two.close();
     });
+    let default = "UPDATE t SET vkey = DEFAULT WHERE pkey = 1";
+    on_each(
+        "planted_default",
+        always(Fault::DefaultBecomesNull),
+        |mut two| {
+            two.one("ALTER TABLE t ALTER vkey SET DEFAULT 3");
+            left(&mut two, &[default]);
+            let null = two.one("SELECT pkey FROM t WHERE vkey IS NULL");
+            assert_eq!(null.rows().len(), 1);
+            two.close();
+        },
+    );
     let insert = "INSERT INTO t (pkey, vkey, c) VALUES (7, 9, 4)";
     on_each(
         "planted_done",
