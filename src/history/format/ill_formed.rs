@@ -73,6 +73,27 @@ fn a_truncated_file_says_where_it_ends() {
 }
 
 #[test]
+fn what_a_transaction_does_is_an_append_a_read_or_a_write() {
+    check(&[
+        (
+            "elle",
+            "{:type :ok, :value [[:w 1 2] [:cas 1 [2 3]]]}",
+            "line 1, column 1: expected append, r or w in a transaction",
+        ),
+        (
+            "elle",
+            "{:type :ok, :value [[:w 1 2] [:inc 1 2]]}",
+            "line 1, column 1: expected append, r or w in a transaction",
+        ),
+        (
+            "elle",
+            "{:type :ok, :value [[:w 1 [2]]]}",
+            "line 1, column 1: expected a key or a value, found a list",
+        ),
+    ]);
+}
+
+#[test]
 fn a_wrong_field_says_where_it_stands() {
     check(&[
         (

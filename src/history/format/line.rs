@@ -358,7 +358,9 @@ fn read_events(
         line.expect(b'(')?;
         let key = atom(line, texts)?;
         line.expect(b',')?;
-        let value = if line.rest().first() == Some(&b'[') && kind == Kind::Read && line.take(b'[') {
+        // Nobody can guess which events are reads, and few have a list: that is asked first.
+        let value = if line.rest().starts_with(b"[") && kind == Kind::Read {
+            line.expect(b'[')?;
             lists.push((events.len(), elements(line, texts)?));
             Atom::NIL
         } else {

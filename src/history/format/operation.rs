@@ -393,7 +393,7 @@ impl Operations {
         Ok(())
     }
 
-    /// Adds an append to a list, or a read of one.
+    /// Adds an append to a list, or a read of one; anything else is none of what a transaction does.
     #[inline(never)]
     fn list_operation(
         &mut self,
@@ -402,19 +402,19 @@ impl Operations {
         value: FormPlace<'_>,
         events: &mut Vec<ListEvent>,
     ) -> Result<(), String> {
-        if let Some(list) = value.list()
-            && f != Some(b"append")
-        {
-            let list = list.map(|item| self.atom(item));
-            events.push(ListEvent::ReadList(key, list.collect::<Result<_, _>>()?));
-            return Ok(());
+        match (f, value.list()) {
+            (Some(b"append"), _) => {
+                let value = value.atom(&mut self.builder)?;
+                events.push(ListEvent::Append(key, value));
+                Ok(())
+            }
+            (Some(b"r" | b"read"), Some(list)) => {
+                let list = list.map(|item| self.atom(item));
+                events.push(ListEvent::ReadList(key, list.collect::<Result<_, _>>()?));
+                Ok(())
+            }
+            _ => Err("expected append, r or w in a transaction".to_owned()),
         }
-        if f != Some(b"append") {
-            return Err("expected append, r or w in a transaction".to_owned());
-        }
-        let value = value.atom(&mut self.builder)?;
-        events.push(ListEvent::Append(key, value));
-        Ok(())
     }
 
     fn atom(&mut self, form: Form<'_>) -> Result<Atom, String> {
