@@ -1,12 +1,11 @@
 //! `COMMIT AND CHAIN`: the end of a transaction that begins the next one.
 
 use rashomon::dialect::Capability;
-use rashomon::engine::Server;
 use rashomon::model::IsolationLevel::{self, ReadCommitted, RepeatableRead, Serializable};
 use rashomon::model::{Execution, Outcome, StatementId, Value, Verdict};
 
 use crate::heard::open_planted;
-use crate::lying::{Lie, SETUP, hearing_of, honest, id, scripted};
+use crate::lying::{Lie, OneDriver, SETUP, hearing_of, honest, id, scripted};
 use crate::oracles;
 use crate::plant::Fault;
 use crate::servers::{Needs, url};
@@ -73,8 +72,8 @@ s1 COMMIT AND CHAIN";
 
 const EACH: [Needs; 3] = [Needs::MariaDb, Needs::MySql, Needs::Postgres];
 
-fn said(server: &dyn Server, level: IsolationLevel, script: &str, lie: Lie) -> Verdict {
-    hearing_of(server, &scripted(server, level, SETUP, script), lie).verdict()
+fn said(driver: &OneDriver<'_>, level: IsolationLevel, script: &str, lie: Lie) -> Verdict {
+    hearing_of(driver, &scripted(driver.server, level, SETUP, script), lie).verdict()
 }
 
 #[test]
@@ -83,10 +82,11 @@ fn a_chain_of_transactions_is_judged() {
         let Some(server) = oracles::server("a_chain_of_transactions_is_judged", needs) else {
             continue;
         };
+        let driver = OneDriver::of(&*server);
         assert!(server.dialect().supports(Capability::Chain));
         for level in [ReadCommitted, RepeatableRead, Serializable] {
             for script in [ROLLED_BACK, SNAPSHOTS, LOCKS, VICTIM, READ_ONLY, EMPTY] {
-                let verdict = said(&*server, level, script, honest);
+                let verdict = said(&driver, level, script, honest);
                 assert!(
                     matches!(verdict, Verdict::Agree | Verdict::Known(_)),
                     "{needs:?}, {level}: {script}\n{verdict}"
@@ -125,12 +125,13 @@ fn the_snapshot_of_a_chained_transaction_is_its_own() {
         .iter()
         .filter_map(|needs| oracles::server(test, *needs))
     {
+        let driver = OneDriver::of(&*server);
         for lie in [chain_keeps_snapshot, chain_begins_no_snapshot] {
-            let verdict = said(&*server, RepeatableRead, SNAPSHOTS, lie);
+            let verdict = said(&driver, RepeatableRead, SNAPSHOTS, lie);
             assert!(matches!(verdict, Verdict::Violation(_)), "{verdict}");
         }
         // Each statement has a snapshot there, in a chain as elsewhere.
-        let verdict = said(&*server, ReadCommitted, SNAPSHOTS, |run| {
+        let verdict = said(&driver, ReadCommitted, SNAPSHOTS, |run| {
             answer(run, id(3, 2), 21);
         });
         assert!(matches!(verdict, Verdict::Violation(_)), "{verdict}");
@@ -158,7 +159,8 @@ fn a_chain_that_ends_or_begins_nothing_is_heard() {
                 );
                 let heard = |fault| {
                     let (_planted, server) = open_planted(&url, fault);
-                    said(&*server, ReadCommitted, &script, honest)
+                    let driver = OneDriver::of(&*server);
+                    said(&driver, ReadCommitted, &script, honest)
                 };
                 let right = heard(Fault::None);
                 assert!(

@@ -3,7 +3,7 @@
 use rashomon::model::IsolationLevel::{ReadCommitted, RepeatableRead, Serializable};
 use rashomon::model::{ErrorClass, Execution, Finding, FindingKind, Tick, TransactionStatus};
 
-use crate::lying::{SETUP, hearing_of, honest, id, rejected, scripted};
+use crate::lying::{OneDriver, SETUP, hearing_of, honest, id, rejected, scripted};
 use crate::oracles;
 use crate::servers::Needs;
 
@@ -54,10 +54,11 @@ fn a_deadlock_beside_a_wait_that_is_part_of_no_circle_has_no_cause() {
         let Some(server) = oracles::server(test, needs) else {
             continue;
         };
+        let driver = OneDriver::of(&*server);
         for level in [ReadCommitted, RepeatableRead, Serializable] {
             let said = |script: &str, lie| {
                 let case = scripted(&*server, level, &setup, script);
-                oracles::kind(&hearing_of(&*server, &case, lie).verdict())
+                oracles::kind(&hearing_of(&driver, &case, lie).verdict())
             };
             assert_eq!(said(NO_CIRCLE, honest), "agree", "{level}");
             assert_eq!(said(NO_CIRCLE, victim), "refusal-without-cause", "{level}");
@@ -116,10 +117,11 @@ fn of_two_victims_of_two_circles_either_may_have_been_the_first() {
         let Some(server) = oracles::server(test, needs) else {
             continue;
         };
+        let driver = OneDriver::of(&*server);
         // Other oracles say what else is wrong of a run with victims that were none.
         let is_told = |script: &str, lie| {
             let case = scripted(&*server, ReadCommitted, &setup, script);
-            let hearing = hearing_of(&*server, &case, lie);
+            let hearing = hearing_of(&driver, &case, lie);
             let is_causeless =
                 |finding: &Finding| finding.signature.kind == FindingKind::RefusalWithoutCause;
             hearing.violation(is_causeless).is_some()
@@ -169,9 +171,10 @@ fn who_names_a_partition_is_not_judged_by_names_of_tables() {
     let Some(server) = oracles::server("who_names_a_partition", Needs::Postgres) else {
         return;
     };
+    let driver = OneDriver::of(&*server);
     let said = |level, setup: &str, script: &str, lie| {
         let case = scripted(&*server, level, setup, script);
-        oracles::kind(&hearing_of(&*server, &case, lie).verdict())
+        oracles::kind(&hearing_of(&driver, &case, lie).verdict())
     };
     for script in BY_PARTITIONS {
         for level in [ReadCommitted, RepeatableRead, Serializable] {

@@ -3,7 +3,7 @@
 use rashomon::model::IsolationLevel::ReadCommitted;
 
 use crate::heard::open_planted;
-use crate::lying::{SETUP, hearing_of, honest, scripted};
+use crate::lying::{OneDriver, SETUP, hearing_of, honest, scripted};
 use crate::oracles;
 use crate::plant::Fault;
 use crate::servers::{Needs, url};
@@ -34,11 +34,12 @@ s1 RELEASE SAVEPOINT a";
 /// What the oracles say behind a fault of a transaction that does this beside an open one.
 fn said(url: &str, fault: Fault, script: &str) -> String {
     let (_planted, server) = open_planted(url, fault);
+    let driver = OneDriver::of(&*server);
     let script = format!(
         "s2 BEGIN\ns2 SELECT c0 FROM t0 WHERE pkey = 2\ns1 BEGIN\n{script}\ns1 COMMIT\ns2 COMMIT"
     );
     let case = scripted(&*server, ReadCommitted, SETUP, &script);
-    oracles::kind(&hearing_of(&*server, &case, honest).verdict()).to_owned()
+    oracles::kind(&hearing_of(&driver, &case, honest).verdict()).to_owned()
 }
 
 #[test]

@@ -1,13 +1,13 @@
 //! Forms that a person writes and the generator does not: what is not understood is said to be, and is no violation on an
 //! engine that is right. What stands beside it is heard as before.
 
-use rashomon::engine::{self, OpenOptions, Server};
+use rashomon::engine::{self, OpenOptions};
 use rashomon::model::IsolationLevel::{
     self, ReadCommitted, ReadUncommitted, RepeatableRead, Serializable,
 };
 use rashomon::model::{Execution, Outcome, UndecidedReason, Verdict};
 
-use crate::lying::{Lie, hearing_of, honest, id, scripted};
+use crate::lying::{Lie, OneDriver, hearing_of, honest, id, scripted};
 use crate::oracles;
 use crate::servers::Needs;
 
@@ -17,14 +17,14 @@ const TABLES: &str = "\
 
 /// What all oracles say of a script, run by a driver that lies.
 fn said(
-    server: &dyn Server,
+    driver: &OneDriver<'_>,
     level: IsolationLevel,
     setup: &str,
     script: &str,
     lie: Lie,
 ) -> Verdict {
-    let case = scripted(server, level, setup, script);
-    hearing_of(server, &case, lie).verdict()
+    let case = scripted(driver.server, level, setup, script);
+    hearing_of(driver, &case, lie).verdict()
 }
 
 fn is_violation(verdict: &Verdict) -> bool {
@@ -34,11 +34,11 @@ fn is_violation(verdict: &Verdict) -> bool {
 /// A set-up of its own, or the usual one, and a script.
 type Form = (Option<&'static str>, &'static str);
 
-fn assert_no_alarm(server: &dyn Server, levels: &[IsolationLevel], forms: &[Form]) {
+fn assert_no_alarm(driver: &OneDriver<'_>, levels: &[IsolationLevel], forms: &[Form]) {
     for level in levels {
         for (setup, script) in forms {
             let setup = setup.unwrap_or(TABLES);
-            let verdict = said(server, *level, setup, script, honest);
+            let verdict = said(driver, *level, setup, script, honest);
             assert!(
                 !is_violation(&verdict),
                 "{level}: {setup}{script}\n{verdict}"
@@ -198,7 +198,7 @@ fn forms_of_mysql_that_are_not_understood_are_no_violation() {
     let levels = [ReadCommitted, RepeatableRead, Serializable];
     for needs in [Needs::MySql, Needs::MariaDb] {
         if let Some(server) = oracles::server("forms_of_mysql", needs) {
-            assert_no_alarm(&*server, &levels, &OF_MYSQL);
+            assert_no_alarm(&OneDriver::of(&*server), &levels, &OF_MYSQL);
         }
     }
 }
@@ -334,7 +334,7 @@ const OF_POSTGRES: [Form; 25] = [
 fn forms_of_postgres_that_are_not_understood_are_no_violation() {
     let levels = [ReadCommitted, RepeatableRead, Serializable];
     if let Some(server) = oracles::server("forms_of_postgres", Needs::Postgres) {
-        assert_no_alarm(&*server, &levels, &OF_POSTGRES);
+        assert_no_alarm(&OneDriver::of(&*server), &levels, &OF_POSTGRES);
     }
 }
 
@@ -401,7 +401,7 @@ const OF_SQLITE: [Form; 11] = [
 #[test]
 fn forms_of_sqlite_that_are_not_understood_are_no_violation() {
     let server = engine::open("sqlite:", &OpenOptions::default()).expect("no server is needed");
-    assert_no_alarm(&*server, &[Serializable], &OF_SQLITE);
+    assert_no_alarm(&OneDriver::of(&*server), &[Serializable], &OF_SQLITE);
 }
 
 /// T2's write counts a row that it did not write.
@@ -418,6 +418,7 @@ fn what_stands_beside_such_a_form_is_heard() {
     let Some(server) = oracles::server("what_stands_beside_such_a_form", Needs::Postgres) else {
         return;
     };
+    let driver = OneDriver::of(&*server);
     for script in [
         // A subquery of the same table, and no wait.
         "s1 BEGIN\ns1 SELECT * FROM t\ns2 UPDATE t SET vkey = 1001, c0 = (SELECT MAX(c0) + 1 FROM t) WHERE pkey = 1\ns1 COMMIT",
@@ -427,13 +428,13 @@ fn what_stands_beside_such_a_form_is_heard() {
         // Columns that are called as functions are.
         "s1 BEGIN\ns1 SELECT t.c0 AS now FROM t\ns2 UPDATE t SET vkey = 1001 WHERE pkey = 1\ns1 COMMIT",
     ] {
-        let verdict = said(&*server, ReadCommitted, TABLES, script, counts_another);
+        let verdict = said(&driver, ReadCommitted, TABLES, script, counts_another);
         assert!(is_violation(&verdict), "{script}\n{verdict}");
     }
     // A subquery of the same table, and a wait: the engine alone knows.
     let script = "s1 BEGIN\ns1 UPDATE t SET vkey = 1000, c0 = 99 WHERE pkey = 1\n\
         s2 UPDATE t SET vkey = 1001, c0 = (SELECT MAX(c0) + 1 FROM t) WHERE pkey = 1\ns1 COMMIT";
-    let verdict = said(&*server, RepeatableRead, TABLES, script, honest);
+    let verdict = said(&driver, RepeatableRead, TABLES, script, honest);
     assert!(!matches!(
         verdict,
         Verdict::Undecided(UndecidedReason::OneTableInTwoReadModes)
@@ -515,10 +516,10 @@ const JUDGED_BY_MYSQL: [(&str, &str); 6] = [
     ),
 ];
 
-fn assert_judged(server: &dyn Server, level: IsolationLevel, setup: &str, script: &str) {
-    let verdict = said(server, level, setup, script, honest);
+fn assert_judged(driver: &OneDriver<'_>, level: IsolationLevel, setup: &str, script: &str) {
+    let verdict = said(driver, level, setup, script, honest);
     assert_eq!(verdict, Verdict::Agree, "{setup}{script}");
-    let verdict = said(server, level, setup, script, counts_another);
+    let verdict = said(driver, level, setup, script, counts_another);
     assert!(is_violation(&verdict), "{setup}{script}\n{verdict}");
 }
 
@@ -528,35 +529,38 @@ fn forms_that_are_judged_are_right_and_heard() {
         let Some(server) = oracles::server("forms_that_are_judged", needs) else {
             continue;
         };
+        let driver = OneDriver::of(&*server);
         for level in [ReadUncommitted, ReadCommitted] {
             for (setup, script) in JUDGED_BY_MYSQL {
-                assert_judged(&*server, level, setup, script);
+                assert_judged(&driver, level, setup, script);
             }
         }
     }
     if let Some(server) = oracles::server("forms_that_are_judged", Needs::Postgres) {
+        let driver = OneDriver::of(&*server);
         let script = "s1 BEGIN\ns1 UPDATE t SET c0 = 11 WHERE id = 1\ns2 UPDATE t SET c0 = 12 WHERE id = 3\n\
             s1 COMMIT\ns1 DELETE FROM t WHERE id = 3";
-        assert_judged(&*server, ReadCommitted, IDENTITY, script);
+        assert_judged(&driver, ReadCommitted, IDENTITY, script);
         let script = script.replace("BEGIN", "BEGIN READ WRITE");
-        assert_judged(&*server, ReadCommitted, IDENTITY, &script);
+        assert_judged(&driver, ReadCommitted, IDENTITY, &script);
         let script = "s1 BEGIN\ns1 UPDATE t SET c0 = 1 WHERE id = 1\ns2 UPDATE t SET c0 = key + index WHERE key = 2\n\
             s2 UPDATE t SET c0 = period + 5 WHERE index = 1\ns1 COMMIT\ns2 SELECT * FROM t WHERE key = 1";
-        assert_judged(&*server, ReadCommitted, KEY_WORDS, script);
+        assert_judged(&driver, ReadCommitted, KEY_WORDS, script);
     }
     let server = engine::open("sqlite:", &OpenOptions::default()).expect("no server is needed");
+    let driver = OneDriver::of(&*server);
     let setup = "/* init */ CREATE TABLE t (id INTEGER PRIMARY KEY, b INT);\n\
         /* init */ INSERT INTO t VALUES (1, 10), (2, 20);\n";
     let script =
         "s1 SELECT * FROM t\ns2 UPDATE t SET id = id + 10 WHERE id = 1\ns1 SELECT * FROM t";
-    assert_judged(&*server, Serializable, setup, script);
+    assert_judged(&driver, Serializable, setup, script);
     let setup = format!(
         "{TABLES}/* init */ CREATE TABLE u (pkey INTEGER PRIMARY KEY, vkey INT);\n\
          /* init */ CREATE TRIGGER g AFTER UPDATE ON t BEGIN INSERT INTO u VALUES (NEW.vkey, NEW.vkey); END;\n"
     );
     let script =
         "s1 SELECT * FROM t\ns2 UPDATE t SET vkey = 1000 WHERE pkey = 1\ns1 SELECT * FROM u";
-    assert_judged(&*server, Serializable, &setup, script);
+    assert_judged(&driver, Serializable, &setup, script);
 }
 
 /// A table as a tutorial has it: no column `pkey`, and a number that the engine gives.
@@ -570,15 +574,16 @@ fn a_table_without_a_row_key_is_judged_by_its_primary_key() {
         let Some(server) = oracles::server("a_table_without_a_row_key", needs) else {
             continue;
         };
+        let driver = OneDriver::of(&*server);
         let setup = format!(
             "/* init */ CREATE TABLE t (ID_OF_ALL INT, {column}, c0 INT);\n\
              /* init */ INSERT INTO t (id, c0) VALUES (1, 10), (2, 20);\n"
         );
         let script = "s1 BEGIN\ns1 SELECT * FROM t\ns2 UPDATE t SET c0 = 5 WHERE id = 1\n\
             s1 SELECT * FROM t\ns1 COMMIT";
-        let honestly = said(&*server, ReadCommitted, &setup, script, honest);
+        let honestly = said(&driver, ReadCommitted, &setup, script, honest);
         assert_eq!(honestly, Verdict::Agree, "{column}");
-        let verdict = said(&*server, ReadCommitted, &setup, script, counts_another);
+        let verdict = said(&driver, ReadCommitted, &setup, script, counts_another);
         assert!(is_violation(&verdict), "{column}\n{verdict}");
     }
 }

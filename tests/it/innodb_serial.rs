@@ -3,7 +3,7 @@
 use rashomon::model::IsolationLevel::{RepeatableRead, Serializable};
 use rashomon::model::{Execution, Outcome, Verdict};
 
-use crate::lying::{Lie, SKEW, UNDONE, hearing_of, honest, scripted, verdict};
+use crate::lying::{Lie, OneDriver, SKEW, UNDONE, hearing_of, honest, scripted, verdict};
 use crate::oracles::{self, kind};
 use crate::servers::Needs;
 
@@ -37,9 +37,10 @@ fn a_row_that_moved_while_it_was_waited_for_is_known_without_its_versions_and_on
     let Some(server) = oracles::server("moved_keys", Needs::MySql) else {
         return;
     };
+    let driver = OneDriver::of(&*server);
     let said = |script: &str, lie: Lie| {
         let case = scripted(&*server, Serializable, TABLES, &format!("{BLIND}{script}"));
-        hearing_of(&*server, &case, lie).verdict()
+        hearing_of(&driver, &case, lie).verdict()
     };
     assert_eq!(said(MOVED, honest), Verdict::Known("MDEV-27992".to_owned()));
     assert_eq!(kind(&said(STAYED, found_nothing)), "not-serializable");
@@ -61,13 +62,14 @@ fn a_key_that_a_rollback_to_lets_go_is_known_and_a_skew_beside_it_is_heard() {
         let Some(server) = oracles::server("rollback_to_lets_go", needs) else {
             continue;
         };
+        let driver = OneDriver::of(&*server);
         // MySQL keeps the gap, in which s2 waits.
-        let said = verdict(&*server, Serializable, None, TAKEN_BACK, honest);
+        let said = verdict(&driver, Serializable, None, TAKEN_BACK, honest);
         let known = Verdict::Known("documented:rollback-to-lets-new-rows-go".to_owned());
         assert!(said == known || said == Verdict::Agree, "{said}");
         assert!(needs != Needs::MariaDb || said == known, "{said}");
         let skew = format!("s1 BEGIN\ns2 BEGIN\n{UNDONE}\n{SKEW}");
-        let said = verdict(&*server, RepeatableRead, Some(Serializable), &skew, honest);
+        let said = verdict(&driver, RepeatableRead, Some(Serializable), &skew, honest);
         assert!(matches!(said, Verdict::Violation(_)), "{said}");
     }
 }

@@ -1,19 +1,18 @@
 //! MariaDB's `WAIT n` behind a lock clause: a read that locks, and waits for no longer than that.
 
-use rashomon::engine::Server;
 use rashomon::model::IsolationLevel::{self, ReadCommitted, RepeatableRead, Serializable};
 use rashomon::model::{ErrorClass, Execution, Outcome, Value, Verdict};
 
-use crate::lying::{Lie, SETUP, hearing_of, honest, id, refuse, scripted};
+use crate::lying::{Lie, OneDriver, SETUP, hearing_of, honest, id, refuse, scripted};
 use crate::oracles;
 use crate::servers::Needs;
 
 /// What all oracles say of a read with a limit, beside a transaction that has written a row of its table.
-fn said(server: &dyn Server, level: IsolationLevel, read: &str, lie: Lie) -> Verdict {
+fn said(driver: &OneDriver<'_>, level: IsolationLevel, read: &str, lie: Lie) -> Verdict {
     let script = format!(
         "s1 BEGIN\ns1 UPDATE t0 SET c0 = 11, vkey = 1000 WHERE pkey = 1\ns2 BEGIN\ns2 {read}\ns1 COMMIT\ns2 COMMIT"
     );
-    hearing_of(server, &scripted(server, level, SETUP, &script), lie).verdict()
+    hearing_of(driver, &scripted(driver.server, level, SETUP, &script), lie).verdict()
 }
 
 /// The row as it was before.
@@ -33,13 +32,13 @@ fn a_read_that_says_how_long_it_waits_is_judged_as_one_that_waits() {
     let Some(server) = oracles::server(test, Needs::MariaDb) else {
         return;
     };
-    let server = &*server;
+    let driver = OneDriver::of(&*server);
     for level in [ReadCommitted, RepeatableRead, Serializable] {
         for clause in ["FOR UPDATE WAIT 9", "LOCK IN SHARE MODE WAIT 9"] {
             let read = format!("SELECT * FROM t0 WHERE pkey = 1 {clause}");
-            let right = said(server, level, &read, honest);
+            let right = said(&driver, level, &read, honest);
             assert_eq!(right, Verdict::Agree, "{level}: {read}");
-            let wrong = said(server, level, &read, reads_the_old_row);
+            let wrong = said(&driver, level, &read, reads_the_old_row);
             assert!(
                 matches!(wrong, Verdict::Violation(_)),
                 "{level}: {read}: {wrong}"
@@ -54,11 +53,11 @@ fn a_read_that_waits_for_no_time_is_judged_as_nowait() {
     let Some(server) = oracles::server(test, Needs::MariaDb) else {
         return;
     };
-    let server = &*server;
+    let driver = OneDriver::of(&*server);
     for level in [ReadCommitted, RepeatableRead, Serializable] {
         let locked = "SELECT * FROM t0 WHERE pkey = 1 FOR UPDATE WAIT 0";
-        assert_eq!(said(server, level, locked, honest), Verdict::Agree);
-        let wrong = said(server, level, locked, reads_the_old_row);
+        assert_eq!(said(&driver, level, locked, honest), Verdict::Agree);
+        let wrong = said(&driver, level, locked, reads_the_old_row);
         assert!(matches!(wrong, Verdict::Violation(_)), "{level}: {wrong}");
     }
     // Nothing is locked: there is no cause for a refusal, whatever the limit.
@@ -67,8 +66,8 @@ fn a_read_that_waits_for_no_time_is_judged_as_nowait() {
             "s1 BEGIN\ns1 SELECT c0 FROM t0 WHERE pkey = 2\ns2 BEGIN\n\
              s2 SELECT * FROM t0 WHERE pkey = 1 FOR UPDATE WAIT {limit}\ns1 COMMIT\ns2 COMMIT"
         );
-        let heard =
-            |lie| hearing_of(server, &scripted(server, level, SETUP, &script), lie).verdict();
+        let case = scripted(&*server, level, SETUP, &script);
+        let heard = |lie| hearing_of(&driver, &case, lie).verdict();
         assert_eq!(heard(honest), Verdict::Agree);
         let wrong = heard(times_out);
         assert!(matches!(wrong, Verdict::Violation(_)), "{level}: {wrong}");

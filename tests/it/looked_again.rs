@@ -5,7 +5,7 @@ use rashomon::model::IsolationLevel::ReadCommitted;
 use rashomon::model::{Execution, Outcome, ProbeAnswer, Value, Verdict};
 
 use crate::heard::heard_in;
-use crate::lying::{hearing_of, honest, id, scripted};
+use crate::lying::{OneDriver, hearing_of, honest, id, scripted};
 use crate::oracles;
 use crate::plant::Fault;
 use crate::servers::{Needs, url};
@@ -143,10 +143,11 @@ fn two_rows_that_still_fit_stay_joined_after_a_wait() {
     let Some(server) = oracles::server("two_rows_that_still_fit", Needs::Postgres) else {
         return;
     };
+    let driver = OneDriver::of(&*server);
     let said = |change: &str, waits: &str, lie| {
         let script = format!("s1 BEGIN\ns1 {change}\ns2 BEGIN\ns2 {waits}\ns1 COMMIT\ns2 COMMIT");
         let case = scripted(&*server, ReadCommitted, PAIRED, &script);
-        hearing_of(&*server, &case, lie).verdict()
+        hearing_of(&driver, &case, lie).verdict()
     };
     let of_one = JOIN.replace("FOR UPDATE", "FOR UPDATE OF r1");
     let of_other = CHANGES[0].replace("t0", "t1");

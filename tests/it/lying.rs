@@ -1,5 +1,6 @@
 //! Cases that are judged by every oracle after a driver has changed their record, as if the engine had answered otherwise.
 
+use std::cell::{RefCell, RefMut};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -16,13 +17,45 @@ use rashomon::reproducer::read;
 /// What changes a record after the run.
 pub(crate) type Lie = fn(&mut Execution);
 
+/// One driver for all cases of a test: its databases are made once.
+pub(crate) struct OneDriver<'s> {
+    pub(crate) server: &'s dyn Server,
+    driver: RefCell<Option<Driver<'s>>>,
+}
+
+impl<'s> OneDriver<'s> {
+    pub(crate) fn of(server: &'s dyn Server) -> Self {
+        let driver = Driver::open(server, &database()).expect("a database of our own");
+        Self {
+            server,
+            driver: RefCell::new(Some(driver)),
+        }
+    }
+
+    pub(crate) fn borrow(&self) -> RefMut<'_, Driver<'s>> {
+        RefMut::map(self.driver.borrow_mut(), |driver| {
+            driver.as_mut().expect("it is open until it is dropped")
+        })
+    }
+}
+
+impl Drop for OneDriver<'_> {
+    fn drop(&mut self) {
+        let closed = self.driver.get_mut().take().map(Driver::close);
+        // A test that fails already says why.
+        if !std::thread::panicking() {
+            closed.transpose().expect("the databases go");
+        }
+    }
+}
+
 /// A driver whose records are changed before anything judges them.
-struct LyingDriver<'s> {
-    driver: Driver<'s>,
+struct LyingDriver<'d, 's> {
+    driver: RefMut<'d, Driver<'s>>,
     lie: Lie,
 }
 
-impl Executor for LyingDriver<'_> {
+impl Executor for LyingDriver<'_, '_> {
     fn execute(
         &mut self,
         case: &TestCase,
@@ -122,36 +155,32 @@ pub(crate) fn database() -> String {
 
 /// What all oracles together say of a script at a level, run by a driver that lies.
 pub(crate) fn verdict(
-    server: &dyn Server,
+    driver: &OneDriver<'_>,
     level: IsolationLevel,
     claim: Option<IsolationLevel>,
     script: &str,
     lie: Lie,
 ) -> Verdict {
-    hearing(server, level, claim, script, lie).verdict()
+    hearing(driver, level, claim, script, lie).verdict()
 }
 
 /// What each oracle says of it.
 pub(crate) fn hearing(
-    server: &dyn Server,
+    driver: &OneDriver<'_>,
     level: IsolationLevel,
     claim: Option<IsolationLevel>,
     script: &str,
     lie: Lie,
 ) -> Hearing {
-    let mut case = scripted(server, level, SETUP, script);
+    let mut case = scripted(driver.server, level, SETUP, script);
     case.claim = claim;
-    hearing_of(server, &case, lie)
+    hearing_of(driver, &case, lie)
 }
 
 /// What each oracle says of a case.
-pub(crate) fn hearing_of(server: &dyn Server, case: &TestCase, lie: Lie) -> Hearing {
-    let name = database();
-    let driver = Driver::open(server, &name).expect("a database of our own");
-    let mut driver = LyingDriver { driver, lie };
-    let hearing = hear(case, &mut driver, ORACLES).expect("an answer");
-    driver.driver.close().expect("the database goes");
-    hearing
+pub(crate) fn hearing_of(driver: &OneDriver<'_>, case: &TestCase, lie: Lie) -> Hearing {
+    let driver = driver.borrow();
+    hear(case, &mut LyingDriver { driver, lie }, ORACLES).expect("an answer")
 }
 
 pub(crate) fn id(transaction: u32, position: u32) -> StatementId {

@@ -3,7 +3,7 @@
 use rashomon::model::Verdict;
 use rashomon::reproducer::read;
 
-use crate::lying::{SETUP, hearing_of, honest};
+use crate::lying::{OneDriver, SETUP, hearing_of, honest};
 use crate::oracles;
 use crate::servers::Needs;
 
@@ -42,6 +42,7 @@ fn a_level_that_the_statements_of_a_session_set_is_the_level_of_the_session() {
         else {
             continue;
         };
+        let driver = OneDriver::of(&*server);
         let sent = |session: &str| -> String {
             let statements = begin.split_inclusive(';');
             statements
@@ -66,7 +67,7 @@ fn a_level_that_the_statements_of_a_session_set_is_the_level_of_the_session() {
             );
             let file = read(&text, "test.sql").expect("a case file");
             let case = file.test_case(server.dialect()).expect("a case");
-            let hearing = hearing_of(&*server, &case, honest);
+            let hearing = hearing_of(&driver, &case, honest);
             let said = hearing.verdict();
             let is_heard = matches!(said, Verdict::Violation(_));
             let is_right = is_heard == is_skew && (is_heard || said == Verdict::Agree);

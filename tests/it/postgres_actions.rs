@@ -7,7 +7,7 @@ use rashomon::model::{
 };
 
 use crate::heard::heard_in;
-use crate::lying::{case_text, hearing_of, honest, id, scripted};
+use crate::lying::{OneDriver, case_text, hearing_of, honest, id, scripted};
 use crate::oracles;
 use crate::plant::Fault;
 use crate::postgres_cases::server;
@@ -115,10 +115,11 @@ fn a_refused_read_behind_a_write_is_no_evidence_against_what_follows() {
     let Some(server) = server("a_refused_read_behind_a_write") else {
         return;
     };
+    let driver = OneDriver::of(&*server);
     let script = "s1 BEGIN\ns1 SELECT pkey FROM t2\ns2 BEGIN\ns2 DELETE FROM t0 WHERE pkey = 1\n\
         s2 SELECT pkey FROM t1\ns2 ROLLBACK\ns1 SELECT pkey FROM t2\ns1 COMMIT";
     let case = scripted(&*server, RepeatableRead, FAMILY, script);
-    let said = |lie| hearing_of(&*server, &case, lie).verdict();
+    let said = |lie| hearing_of(&driver, &case, lie).verdict();
     let open = Verdict::Undecided(UndecidedReason::RejectedProbe);
     assert_eq!(said(refuses_the_added_read), open);
     let refuses_another_too = |run: &mut Execution| {
@@ -153,9 +154,10 @@ fn a_write_through_a_view_is_judged_by_the_rows_of_its_table() {
     let Some(server) = server("a_write_through_a_view") else {
         return;
     };
+    let driver = OneDriver::of(&*server);
     let said = |level, script: &str, lie| {
         let case = scripted(&*server, level, SEEN_THROUGH, script);
-        hearing_of(&*server, &case, lie).verdict()
+        hearing_of(&driver, &case, lie).verdict()
     };
     for level in LEVELS {
         for script in THROUGH {

@@ -13,7 +13,7 @@ use rashomon::model::{
 };
 use rashomon::oracle::{ORACLES, hear};
 
-use crate::lying::{Lie, hearing, hearing_of, honest, id, scripted, verdict};
+use crate::lying::{Lie, OneDriver, hearing, hearing_of, honest, id, scripted, verdict};
 use crate::oracles;
 use crate::program::run;
 use crate::servers::{Needs, url};
@@ -55,10 +55,11 @@ fn a_second_look_after_a_wait_is_documented_and_a_lost_update_is_not() {
     let Some(server) = server("a_second_look_after_a_wait") else {
         return;
     };
-    let said = verdict(&*server, ReadCommitted, None, SECOND_LOOK, honest);
+    let driver = OneDriver::of(&*server);
+    let said = verdict(&driver, ReadCommitted, None, SECOND_LOOK, honest);
     let known = "known (documented:read-committed-looks-again)";
     assert_eq!(oracles::kind(&said), known);
-    let said = verdict(&*server, ReadCommitted, None, SECOND_LOOK, took_the_old_row);
+    let said = verdict(&driver, ReadCommitted, None, SECOND_LOOK, took_the_old_row);
     assert!(matches!(said, Verdict::Violation(_)), "{said}");
 }
 
@@ -81,12 +82,13 @@ fn a_waiting_update_agrees_and_a_serialization_failure_at_read_committed_does_no
     let Some(server) = server("a_waiting_update_agrees") else {
         return;
     };
-    let said = verdict(&*server, ReadCommitted, None, WAITING_UPDATE, honest);
+    let driver = OneDriver::of(&*server);
+    let said = verdict(&driver, ReadCommitted, None, WAITING_UPDATE, honest);
     assert_eq!(oracles::kind(&said), "agree");
-    let said = verdict(&*server, RepeatableRead, None, WAITING_UPDATE, honest);
+    let said = verdict(&driver, RepeatableRead, None, WAITING_UPDATE, honest);
     assert_eq!(oracles::kind(&said), "agree");
     let said = verdict(
-        &*server,
+        &driver,
         ReadCommitted,
         None,
         WAITING_UPDATE,
@@ -122,14 +124,15 @@ fn a_locking_read_that_waited_keeps_the_order_of_its_snapshot() {
     let Some(server) = server("a_locking_read_that_waited_keeps_the_order") else {
         return;
     };
+    let driver = OneDriver::of(&*server);
     let known = "known (documented:read-committed-looks-again)";
-    let said = verdict(&*server, ReadCommitted, None, SORTED, honest);
+    let said = verdict(&driver, ReadCommitted, None, SORTED, honest);
     assert_eq!(oracles::kind(&said), known);
     let limited = SORTED.replace("FOR UPDATE", "LIMIT 1 FOR UPDATE");
-    let said = verdict(&*server, ReadCommitted, None, &limited, honest);
+    let said = verdict(&driver, ReadCommitted, None, &limited, honest);
     assert_eq!(oracles::kind(&said), known);
     for lie in [sorted_again as Lie, lost_a_row] {
-        let said = verdict(&*server, ReadCommitted, None, SORTED, lie);
+        let said = verdict(&driver, ReadCommitted, None, SORTED, lie);
         assert_eq!(oracles::kind(&said), "wrong-rows");
     }
 }
@@ -164,11 +167,12 @@ fn what_writes_return_by_themselves_is_judged() {
     let Some(server) = server("what_writes_return") else {
         return;
     };
+    let driver = OneDriver::of(&*server);
     for level in [ReadCommitted, RepeatableRead, Serializable] {
-        let said = verdict(&*server, level, None, RETURNING, honest);
+        let said = verdict(&driver, level, None, RETURNING, honest);
         assert_eq!(oracles::kind(&said), "agree", "{level}");
         for lie in [returns_the_old_value as Lie, returns_too_few_rows] {
-            let said = verdict(&*server, level, None, RETURNING, lie);
+            let said = verdict(&driver, level, None, RETURNING, lie);
             assert!(matches!(said, Verdict::Violation(_)), "{level}: {said}");
         }
     }
@@ -205,13 +209,14 @@ fn a_deadlock_needs_somebody_who_may_wait_and_a_timeout_somebody_who_holds() {
     let Some(server) = server("a_deadlock_needs_somebody_who_may_wait") else {
         return;
     };
+    let driver = OneDriver::of(&*server);
     for level in [ReadCommitted, RepeatableRead, Serializable] {
         for lie in [is_a_victim_without_a_circle, ran_out_of_time_behind_the_end] {
-            let said = verdict(&*server, level, None, WAITING_UPDATE, lie);
+            let said = verdict(&driver, level, None, WAITING_UPDATE, lie);
             assert_eq!(oracles::kind(&said), "refusal-without-cause", "{level}");
         }
         let by_timer = ran_out_of_time_in_a_run_by_timer;
-        let said = verdict(&*server, level, None, WAITING_UPDATE, by_timer);
+        let said = verdict(&driver, level, None, WAITING_UPDATE, by_timer);
         assert_ne!(oracles::kind(&said), "refusal-without-cause", "{level}");
     }
 }
@@ -228,6 +233,7 @@ fn who_asks_for_what_nobody_has_used_is_no_victim() {
     let Some(server) = server("who_asks_for_what_nobody_has_used") else {
         return;
     };
+    let driver = OneDriver::of(&*server);
     let setup = "/* init */ CREATE TABLE t0 (pkey INT PRIMARY KEY, vkey INT);\n\
         /* init */ CREATE TABLE t1 (pkey INT PRIMARY KEY, vkey INT);\n\
         /* init */ INSERT INTO t0 (pkey, vkey) VALUES (1, 1);\n\
@@ -238,7 +244,7 @@ fn who_asks_for_what_nobody_has_used_is_no_victim() {
     };
     for level in [ReadCommitted, RepeatableRead, Serializable] {
         let case = scripted(&*server, level, setup, ANOTHER_TABLE);
-        let said = hearing_of(&*server, &case, is_a_victim).verdict();
+        let said = hearing_of(&driver, &case, is_a_victim).verdict();
         assert_eq!(oracles::kind(&said), "refusal-without-cause", "{level}");
         // A foreign key between the two would have it ask for a row of the other table.
         let key =
@@ -249,7 +255,7 @@ fn who_asks_for_what_nobody_has_used_is_no_victim() {
         );
         assert_ne!(joined, setup);
         let case = scripted(&*server, level, &joined, ANOTHER_TABLE);
-        let said = hearing_of(&*server, &case, is_a_victim).verdict();
+        let said = hearing_of(&driver, &case, is_a_victim).verdict();
         assert_ne!(oracles::kind(&said), "refusal-without-cause", "{level}");
     }
 }
@@ -277,10 +283,11 @@ fn a_circle_has_one_victim() {
     let Some(server) = server("a_circle_has_one_victim") else {
         return;
     };
+    let driver = OneDriver::of(&*server);
     for level in [ReadCommitted, RepeatableRead, Serializable] {
-        let said = verdict(&*server, level, None, CIRCLE, honest);
+        let said = verdict(&driver, level, None, CIRCLE, honest);
         assert!(!matches!(said, Verdict::Violation(_)), "{level}: {said}");
-        let said = verdict(&*server, level, None, CIRCLE, both_are_victims);
+        let said = verdict(&driver, level, None, CIRCLE, both_are_victims);
         assert_eq!(oracles::kind(&said), "refusal-without-cause", "{level}");
     }
 }
@@ -315,10 +322,11 @@ fn a_write_that_waited_leaves_rows_alone_that_its_snapshot_does_not_show() {
     let Some(server) = server("a_write_that_waited_leaves_rows_alone") else {
         return;
     };
-    let said = verdict(&*server, ReadCommitted, None, NEW_ROW, honest);
+    let driver = OneDriver::of(&*server);
+    let said = verdict(&driver, ReadCommitted, None, NEW_ROW, honest);
     assert!(!matches!(said, Verdict::Violation(_)), "{said}");
     let lie = changes_the_new_row_too;
-    let said = verdict(&*server, ReadCommitted, None, NEW_ROW, lie);
+    let said = verdict(&driver, ReadCommitted, None, NEW_ROW, lie);
     assert!(matches!(said, Verdict::Violation(_)), "{said}");
 }
 
@@ -332,10 +340,11 @@ fn a_serialization_failure_at_repeatable_read_needs_a_newer_row() {
     let Some(server) = server("a_serialization_failure_needs_a_newer_row") else {
         return;
     };
-    let said = verdict(&*server, RepeatableRead, None, OTHER_ROWS, honest);
+    let driver = OneDriver::of(&*server);
+    let said = verdict(&driver, RepeatableRead, None, OTHER_ROWS, honest);
     assert_eq!(oracles::kind(&said), "agree");
     let said = verdict(
-        &*server,
+        &driver,
         RepeatableRead,
         None,
         OTHER_ROWS,
@@ -370,7 +379,8 @@ fn a_failed_transaction_refuses_until_it_goes_back_and_commits_nothing() {
     let Some(server) = server("a_failed_transaction_refuses") else {
         return;
     };
-    let said = hearing(&*server, ReadCommitted, None, FAILED, honest);
+    let driver = OneDriver::of(&*server);
+    let said = hearing(&driver, ReadCommitted, None, FAILED, honest);
     assert_eq!(oracles::kind(&said.verdict()), "agree");
     assert_eq!(said.rightly_refused, BTreeSet::from([id(1, 4)]));
     let lies: [(Lie, &str); 2] = [
@@ -378,7 +388,7 @@ fn a_failed_transaction_refuses_until_it_goes_back_and_commits_nothing() {
         (refuses_without_an_error, "refusal-without-cause"),
     ];
     for (lie, kind) in lies {
-        let said = hearing(&*server, ReadCommitted, None, FAILED, lie);
+        let said = hearing(&driver, ReadCommitted, None, FAILED, lie);
         assert_eq!(oracles::kind(&said.verdict()), kind);
         assert_eq!(said.rightly_refused, BTreeSet::new());
     }
@@ -400,8 +410,9 @@ fn a_snapshot_outlives_the_refusal_of_the_statement_that_took_it() {
     let Some(server) = server("a_snapshot_outlives_a_refusal") else {
         return;
     };
+    let driver = OneDriver::of(&*server);
     for level in [RepeatableRead, Serializable] {
-        let said = verdict(&*server, level, None, SNAPSHOT_OF_A_FAILURE, honest);
+        let said = verdict(&driver, level, None, SNAPSHOT_OF_A_FAILURE, honest);
         assert_eq!(oracles::kind(&said), "agree", "{level}");
     }
 }
@@ -419,7 +430,8 @@ fn a_key_that_an_old_snapshot_still_shows_can_be_taken_over() {
     let Some(server) = server("a_key_can_be_taken_over") else {
         return;
     };
-    let said = verdict(&*server, RepeatableRead, None, KEY_TAKEN_OVER, honest);
+    let driver = OneDriver::of(&*server);
+    let said = verdict(&driver, RepeatableRead, None, KEY_TAKEN_OVER, honest);
     assert_eq!(oracles::kind(&said), "agree");
 }
 
@@ -443,16 +455,17 @@ fn a_level_that_is_weaker_than_its_claim_is_heard() {
     let Some(server) = server("a_weaker_level_is_heard") else {
         return;
     };
+    let driver = OneDriver::of(&*server);
     for (script, run, claim) in [
         (NON_REPEATABLE_READ, ReadCommitted, RepeatableRead),
         (WRITE_SKEW, RepeatableRead, Serializable),
     ] {
-        let said = verdict(&*server, run, None, script, honest);
+        let said = verdict(&driver, run, None, script, honest);
         assert_eq!(oracles::kind(&said), "agree", "{run}");
-        let said = verdict(&*server, run, Some(claim), script, honest);
+        let said = verdict(&driver, run, Some(claim), script, honest);
         assert!(matches!(said, Verdict::Violation(_)), "{run}: {said}");
         // The level that is claimed keeps the promise.
-        let said = verdict(&*server, claim, None, script, honest);
+        let said = verdict(&driver, claim, None, script, honest);
         assert_eq!(oracles::kind(&said), "agree", "{claim}");
     }
 }
@@ -525,13 +538,14 @@ fn a_locking_read_of_old_rows_after_a_wait_is_heard() {
     let Some(server) = server("a_locking_read_of_old_rows") else {
         return;
     };
-    let said = verdict(&*server, ReadCommitted, None, LOCKED_AFTER_A_WAIT, honest);
+    let driver = OneDriver::of(&*server);
+    let said = verdict(&driver, ReadCommitted, None, LOCKED_AFTER_A_WAIT, honest);
     assert_eq!(
         said,
         Verdict::Known("documented:read-committed-looks-again".to_owned())
     );
     let said = verdict(
-        &*server,
+        &driver,
         ReadCommitted,
         None,
         LOCKED_AFTER_A_WAIT,

@@ -3,7 +3,7 @@
 use rashomon::model::IsolationLevel::{ReadCommitted, RepeatableRead, Serializable};
 
 use crate::heard::open_planted;
-use crate::lying::{SETUP, hearing_of, honest, scripted};
+use crate::lying::{OneDriver, SETUP, hearing_of, honest, scripted};
 use crate::oracles;
 use crate::plant::Fault;
 use crate::servers::{Needs, url};
@@ -21,11 +21,12 @@ fn kind(url: &str, fault: Fault, first: &str, second: &str) -> Vec<String> {
 /// The same with tables of its own.
 fn kind_in(url: &str, fault: Fault, setup: &str, first: &str, second: &str) -> Vec<String> {
     let (_planted, server) = open_planted(url, fault);
+    let driver = OneDriver::of(&*server);
     let script = format!("s1 BEGIN\ns2 BEGIN\ns1 {first}\ns2 {second}\ns1 ROLLBACK\ns2 ROLLBACK");
     let levels = [ReadCommitted, RepeatableRead, Serializable].into_iter();
     let said = levels.map(|level| {
         let case = scripted(&*server, level, setup, &script);
-        oracles::kind(&hearing_of(&*server, &case, honest).verdict())
+        oracles::kind(&hearing_of(&driver, &case, honest).verdict())
     });
     said.collect()
 }

@@ -4,7 +4,7 @@ use rashomon::model::IsolationLevel::{self, ReadCommitted, RepeatableRead, Seria
 use rashomon::model::{ErrorClass, Execution, Outcome, SqlError, UndecidedReason, Verdict};
 
 use crate::heard::heard_in;
-use crate::lying::{case_text, hearing_of, honest, id, refuse, scripted};
+use crate::lying::{OneDriver, case_text, hearing_of, honest, id, refuse, scripted};
 use crate::oracles;
 use crate::plant::Fault;
 use crate::postgres_cases::server;
@@ -150,9 +150,10 @@ fn a_parent_is_refused_for_a_child_that_it_waited_for_and_no_other() {
     let Some(server) = server("a_parent_is_refused_for_a_child") else {
         return;
     };
+    let driver = OneDriver::of(&*server);
     let said = |level, script, lie: fn(&mut Execution)| {
         let case = scripted(&*server, level, TABLES, script);
-        hearing_of(&*server, &case, lie).verdict()
+        hearing_of(&driver, &case, lie).verdict()
     };
     for level in LEVELS {
         for script in [CHILD_GOES, CHILD_IS_GONE, CHILD_WENT] {
@@ -179,6 +180,7 @@ fn what_references_a_partition_waits_for_its_table() {
     let Some(server) = server("what_references_a_partition") else {
         return;
     };
+    let driver = OneDriver::of(&*server);
     let child = "INSERT INTO t1 (pkey, vkey, c0) VALUES (1, 1001, 1)";
     let waits = format!(
         "s1 BEGIN\ns2 BEGIN\ns1 DELETE FROM t0 WHERE pkey = 1\ns2 {child}\ns1 COMMIT\ns2 COMMIT"
@@ -188,12 +190,12 @@ fn what_references_a_partition_waits_for_its_table() {
     for level in LEVELS {
         for script in [&waits, &free] {
             let case = scripted(&*server, level, OF_A_PARTITION, script);
-            let said = hearing_of(&*server, &case, honest).verdict();
+            let said = hearing_of(&driver, &case, honest).verdict();
             let is_right = matches!(said, Verdict::Agree | Verdict::Known(_));
             assert!(is_right, "{level}: {script}: {said}");
         }
         let case = scripted(&*server, level, OF_A_PARTITION, &free);
-        let said = hearing_of(&*server, &case, |run| {
+        let said = hearing_of(&driver, &case, |run| {
             refuse(run, 2, "40001", ErrorClass::Serialization);
         });
         let said = said.verdict();
@@ -206,6 +208,7 @@ fn a_child_under_another_key_is_the_same_child_when_its_parents_are_written() {
     let Some(server) = server("a_child_under_another_key") else {
         return;
     };
+    let driver = OneDriver::of(&*server);
     let actions = TABLES.replace(
         "REFERENCES t0 (c0)",
         "REFERENCES t0 (c0) ON DELETE CASCADE ON UPDATE SET NULL",
@@ -223,7 +226,7 @@ fn a_child_under_another_key_is_the_same_child_when_its_parents_are_written() {
                 format!("s1 {moves}\ns2 BEGIN\ns2 {parent}\ns2 COMMIT"),
             ] {
                 let case = scripted(&*server, level, &actions, &script);
-                let said = hearing_of(&*server, &case, honest).verdict();
+                let said = hearing_of(&driver, &case, honest).verdict();
                 // Which row has got another key is told from 18 on.
                 let untold = matches!(
                     said,

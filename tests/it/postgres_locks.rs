@@ -1,9 +1,10 @@
 //! Locks on PostgreSQL: which strengths meet, and a stand-in that forgets the lock clause of a statement.
 
+use std::cell::RefMut;
 use std::sync::Arc;
 
 use rashomon::dialect::Dialect;
-use rashomon::engine::{EngineError, Server};
+use rashomon::engine::EngineError;
 use rashomon::execute::{Driver, Executor, Instrumentation, SerialRun};
 use rashomon::generate::{GenerateOptions, LevelChoice, generate};
 use rashomon::grammar::Grammar;
@@ -11,7 +12,7 @@ use rashomon::model::IsolationLevel::{ReadCommitted, RepeatableRead, Serializabl
 use rashomon::model::{Execution, IsolationLevel, TestCase, Verdict};
 use rashomon::oracle::{ORACLES, Oracle, hear};
 
-use crate::lying::{database, scripted};
+use crate::lying::{OneDriver, scripted};
 use crate::oracles;
 use crate::postgres_cases::server;
 
@@ -20,12 +21,12 @@ pub(crate) type Forgets = fn(&str) -> bool;
 
 /// A driver that sends some statements without their last lock clause, and LOCK TABLE with the weakest mode, as an engine would run
 /// them that forgets it.
-struct ForgetfulDriver<'s> {
-    driver: Driver<'s>,
+struct ForgetfulDriver<'d, 's> {
+    driver: RefMut<'d, Driver<'s>>,
     forgets: Forgets,
 }
 
-impl Executor for ForgetfulDriver<'_> {
+impl Executor for ForgetfulDriver<'_, '_> {
     fn execute(
         &mut self,
         case: &TestCase,
@@ -84,18 +85,15 @@ const SETUP: &str = "\
 
 /// What all oracles together say of a script at a level.
 pub(crate) fn verdict(
-    server: &dyn Server,
+    driver: &OneDriver<'_>,
     level: IsolationLevel,
     script: &str,
     forgets: Forgets,
 ) -> Verdict {
-    let case = scripted(server, level, SETUP, script);
-    let name = database();
-    let driver = Driver::open(server, &name).expect("a database of our own");
-    let mut driver = ForgetfulDriver { driver, forgets };
-    let hearing = hear(&case, &mut driver, ORACLES).expect("an answer");
-    driver.driver.close().expect("the database goes");
-    hearing.verdict()
+    let case = scripted(driver.server, level, SETUP, script);
+    let driver = driver.borrow();
+    let hearing = hear(&case, &mut ForgetfulDriver { driver, forgets }, ORACLES);
+    hearing.expect("an answer").verdict()
 }
 
 const CHANGE: &str = "UPDATE t0 SET vkey = 1000 WHERE pkey = 1";
@@ -129,6 +127,7 @@ fn a_forgotten_lock_clause_is_heard_where_strengths_exclude_each_other() {
     let Some(server) = server("a_forgotten_lock_clause_is_heard") else {
         return;
     };
+    let driver = OneDriver::of(&*server);
     for (clause, change, exclude) in MEETINGS {
         let read = format!("SELECT pkey, vkey, c0 FROM t0 WHERE c0 < 15 {clause}");
         let read_first =
@@ -138,9 +137,9 @@ fn a_forgotten_lock_clause_is_heard_where_strengths_exclude_each_other() {
         for (script, kind) in [(read_first, "unkept-row"), (write_first, "unlocked-read")] {
             for level in [ReadCommitted, RepeatableRead] {
                 let told = format!("{clause}, {change}, {level}");
-                let said = verdict(&*server, level, &script, nothing);
+                let said = verdict(&driver, level, &script, nothing);
                 assert!(!matches!(said, Verdict::Violation(_)), "{told}: {said}");
-                let said = verdict(&*server, level, &script, every_clause);
+                let said = verdict(&driver, level, &script, every_clause);
                 match exclude {
                     true => assert_eq!(oracles::kind(&said), kind, "{told}: {said}"),
                     false => assert_eq!(oracles::kind(&said), "agree", "{told}: {said}"),
@@ -162,9 +161,10 @@ fn a_clause_with_of_locks_the_tables_that_it_names() {
     let Some(server) = server("a_clause_with_of") else {
         return;
     };
-    let said = verdict(&*server, ReadCommitted, OF_ONE_TABLE, nothing);
+    let driver = OneDriver::of(&*server);
+    let said = verdict(&driver, ReadCommitted, OF_ONE_TABLE, nothing);
     assert!(!matches!(said, Verdict::Violation(_)), "{said}");
-    let Verdict::Violation(finding) = verdict(&*server, ReadCommitted, OF_ONE_TABLE, every_clause)
+    let Verdict::Violation(finding) = verdict(&driver, ReadCommitted, OF_ONE_TABLE, every_clause)
     else {
         panic!("not heard");
     };
@@ -204,9 +204,10 @@ fn a_failed_transaction_keys_and_free_rows_are_no_finding() {
     let Some(server) = server("a_failed_transaction_and_free_rows") else {
         return;
     };
+    let driver = OneDriver::of(&*server);
     for level in [ReadCommitted, RepeatableRead, Serializable] {
         for script in [FAILED, MOVED_KEY, EXCLUDED, FREE] {
-            let said = verdict(&*server, level, script, nothing);
+            let said = verdict(&driver, level, script, nothing);
             assert_eq!(oracles::kind(&said), "agree", "{level}: {script}");
         }
     }
@@ -218,6 +219,7 @@ fn a_read_past_a_held_row_is_heard_under_nowait_and_skip_locked() {
     let Some(server) = server("a_read_past_a_held_row") else {
         return;
     };
+    let driver = OneDriver::of(&*server);
     for (clause, kind) in [
         ("FOR SHARE NOWAIT", "unlocked-read"),
         ("FOR UPDATE SKIP LOCKED", "wrong-skip"),
@@ -227,9 +229,9 @@ fn a_read_past_a_held_row_is_heard_under_nowait_and_skip_locked() {
              s2 COMMIT\ns1 COMMIT"
         );
         for level in [ReadCommitted, RepeatableRead, Serializable] {
-            let said = verdict(&*server, level, &script, nothing);
+            let said = verdict(&driver, level, &script, nothing);
             assert_eq!(oracles::kind(&said), "agree", "{clause} at {level}");
-            let said = verdict(&*server, level, &script, every_clause);
+            let said = verdict(&driver, level, &script, every_clause);
             assert_eq!(oracles::kind(&said), kind, "{clause} at {level}: {said}");
         }
     }
@@ -244,10 +246,9 @@ fn a_clause_forgotten_in_one_text_of_seven_is_heard_in_generated_cases() {
         return;
     };
     let grammar = Grammar::builtin(&server.dialect().engine).expect("built-in grammars are whole");
-    let name = format!("rashomon_it_pg_forgetful_{}", std::process::id());
-    let driver = Driver::open(&*server, &name).expect("a database of our own");
-    let mut driver = ForgetfulDriver {
-        driver,
+    let driver = OneDriver::of(&*server);
+    let mut forgetful = ForgetfulDriver {
+        driver: driver.borrow(),
         forgets: one_in_seven,
     };
     let locks = ORACLES.iter().filter(|oracle| oracle.name() == "locks");
@@ -259,7 +260,7 @@ fn a_clause_forgotten_in_one_text_of_seven_is_heard_in_generated_cases() {
         };
         let found = (0..CASES).find(|index| {
             let case = generate(5, *index, &shape, &grammar, server.dialect()).case;
-            match hear(&case, &mut driver, &locks) {
+            match hear(&case, &mut forgetful, &locks) {
                 Ok(hearing) => matches!(hearing.verdict(), Verdict::Violation(_)),
                 Err(EngineError::Setup { .. }) => false,
                 Err(error) => panic!("{error}"),
@@ -267,5 +268,4 @@ fn a_clause_forgotten_in_one_text_of_seven_is_heard_in_generated_cases() {
         });
         assert!(found.is_some(), "{level}: not heard");
     }
-    driver.driver.close().expect("the database goes");
 }

@@ -3,7 +3,7 @@
 use rashomon::model::IsolationLevel::{RepeatableRead, Serializable};
 use rashomon::model::{Execution, Outcome, Verdict};
 
-use crate::lying::{hearing_of, honest, id, scripted};
+use crate::lying::{OneDriver, hearing_of, honest, id, scripted};
 use crate::oracles;
 use crate::servers::Needs;
 
@@ -52,11 +52,12 @@ fn a_value_that_another_row_has_given_up_may_be_taken_before_the_snapshot_shows_
     let Some(server) = oracles::server(test, Needs::Postgres) else {
         return;
     };
+    let driver = OneDriver::of(&*server);
     for index in ["((c0 + 0))", "(c0) WHERE c0 < 5", "(c0)"] {
         for level in [RepeatableRead, Serializable] {
             let hear = |script, lie| {
                 let case = scripted(&*server, level, &setup(index), script);
-                hearing_of(&*server, &case, lie)
+                hearing_of(&driver, &case, lie)
             };
             for (script, is_judged) in [(TAKEN, false), (KEPT, true), (FREE, true)] {
                 let right = hear(script, honest);

@@ -5,7 +5,7 @@ use rashomon::dialect::Capability;
 use rashomon::model::IsolationLevel::{ReadCommitted, RepeatableRead, Serializable};
 use rashomon::model::{ErrorClass, Execution, Outcome, ProbeTag, SqlError, Value, Verdict};
 
-use crate::lying::{Lie, honest, id, verdict};
+use crate::lying::{Lie, OneDriver, honest, id, verdict};
 use crate::postgres_cases::server;
 
 /// A MERGE by T2 of the key 2, or of 3, beside T1.
@@ -49,10 +49,11 @@ fn a_merge_is_judged_by_what_it_returns() {
     let Some(server) = server("a_merge_is_judged") else {
         return;
     };
+    let driver = OneDriver::of(&*server);
     let tells = server.dialect().supports(Capability::Merge);
     for level in [ReadCommitted, RepeatableRead, Serializable] {
         for script in MERGES {
-            let said = verdict(&*server, level, None, script, honest);
+            let said = verdict(&driver, level, None, script, honest);
             let is_right = matches!(said, Verdict::Agree | Verdict::Known(_));
             let is_open = matches!(said, Verdict::Undecided(_));
             assert!(is_right || is_open && !tells, "{level}: {script}\n{said}");
@@ -117,9 +118,10 @@ fn a_merge_that_does_something_else_is_heard() {
     let Some(server) = server("a_merge_that_does_something_else") else {
         return;
     };
+    let driver = OneDriver::of(&*server);
     if !server.dialect().supports(Capability::Merge) {
         // What an older server's MERGE did is not judged, honest or not.
-        let said = verdict(&*server, ReadCommitted, None, ALONE, honest);
+        let said = verdict(&driver, ReadCommitted, None, ALONE, honest);
         assert!(matches!(said, Verdict::Undecided(_)), "{said}");
         return;
     }
@@ -130,7 +132,7 @@ fn a_merge_that_does_something_else_is_heard() {
             (MERGES[0], counts_another_row),
             (ALONE, meets_nobody),
         ] {
-            let said = verdict(&*server, level, None, script, lie);
+            let said = verdict(&driver, level, None, script, lie);
             assert!(matches!(said, Verdict::Violation(_)), "{level}: {said}");
         }
     }

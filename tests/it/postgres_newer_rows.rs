@@ -5,7 +5,7 @@ use rashomon::model::{
     ErrorClass, Execution, Outcome, ProbeAnswer, Row, SqlError, TransactionStatus, Value, Verdict,
 };
 
-use crate::lying::{honest, id, verdict};
+use crate::lying::{OneDriver, honest, id, verdict};
 use crate::oracles;
 use crate::postgres_cases::server;
 use crate::postgres_locks::{every_clause, verdict as forgetful};
@@ -71,27 +71,28 @@ fn a_row_that_is_newer_than_the_snapshot_is_neither_locked_nor_written() {
     let Some(server) = server("a_row_that_is_newer_than_the_snapshot") else {
         return;
     };
+    let driver = OneDriver::of(&*server);
     for level in [RepeatableRead, Serializable] {
         for script in [NEWER_ROW, NEWER_ROW_UPSERT, UNSEEN_ROW] {
-            let said = verdict(&*server, level, None, script, honest);
+            let said = verdict(&driver, level, None, script, honest);
             assert!(!matches!(said, Verdict::Violation(_)), "{level}: {said}");
         }
-        let said = forgetful(&*server, level, NEWER_ROW, every_clause);
+        let said = forgetful(&driver, level, NEWER_ROW, every_clause);
         assert_eq!(oracles::kind(&said), "unrefused-newer-row", "{level}");
-        let said = verdict(&*server, level, None, NEWER_ROW_UPSERT, overwrites);
+        let said = verdict(&driver, level, None, NEWER_ROW_UPSERT, overwrites);
         assert_eq!(oracles::kind(&said), "unrefused-newer-row", "{level}");
     }
-    let said = verdict(&*server, RepeatableRead, None, UNSEEN_ROW, passes_over);
+    let said = verdict(&driver, RepeatableRead, None, UNSEEN_ROW, passes_over);
     assert_eq!(oracles::kind(&said), "unrefused-newer-row");
     // A row that the snapshot shows may be passed over.
     let shown = UNSEEN_ROW.replace("VALUES (3, 1001", "VALUES (1, 1001");
-    let said = verdict(&*server, RepeatableRead, None, &shown, honest);
+    let said = verdict(&driver, RepeatableRead, None, &shown, honest);
     assert!(oracles::is_decided(&said), "{said}");
     // Where it is looked at again it is both, and a weak lock stands beside a change.
-    let said = verdict(&*server, ReadCommitted, None, NEWER_ROW, honest);
+    let said = verdict(&driver, ReadCommitted, None, NEWER_ROW, honest);
     assert!(oracles::is_decided(&said), "{said}");
     let weak = NEWER_ROW.replace("FOR UPDATE", "FOR KEY SHARE");
-    let said = verdict(&*server, RepeatableRead, None, &weak, honest);
+    let said = verdict(&driver, RepeatableRead, None, &weak, honest);
     assert!(!matches!(said, Verdict::Violation(_)), "{said}");
 }
 
@@ -118,7 +119,8 @@ fn a_change_of_another_row_refuses_nobody() {
     let Some(server) = server("a_change_of_another_row") else {
         return;
     };
-    let said = |script: &str, lie| verdict(&*server, RepeatableRead, None, script, lie);
+    let driver = OneDriver::of(&*server);
+    let said = |script: &str, lie| verdict(&driver, RepeatableRead, None, script, lie);
     assert!(oracles::is_decided(&said(NEIGHBOUR, honest)));
     let refused = said(NEIGHBOUR, is_refused);
     assert_eq!(oracles::kind(&refused), "unfounded-refusal", "{refused}");
@@ -129,7 +131,7 @@ fn a_change_of_another_row_refuses_nobody() {
         assert!(!matches!(said, Verdict::Violation(_)), "{said}");
     }
     // What SERIALIZABLE refuses need not be a newer row.
-    let said = verdict(&*server, Serializable, None, NEIGHBOUR, is_refused);
+    let said = verdict(&driver, Serializable, None, NEIGHBOUR, is_refused);
     assert!(!matches!(said, Verdict::Violation(_)), "{said}");
 }
 
@@ -145,7 +147,8 @@ fn a_read_that_locks_is_refused_for_a_newer_row_that_it_finds_alone() {
     let Some(server) = server("a_read_that_locks_is_refused") else {
         return;
     };
-    let said = |script: &str, lie| verdict(&*server, RepeatableRead, None, script, lie);
+    let driver = OneDriver::of(&*server);
+    let said = |script: &str, lie| verdict(&driver, RepeatableRead, None, script, lie);
     for clause in ["FOR UPDATE", "FOR SHARE", "FOR UPDATE SKIP LOCKED"] {
         let script = LOCKED_NEIGHBOUR.replace("FOR UPDATE", clause);
         assert_eq!(oracles::kind(&said(&script, honest)), "agree", "{clause}");
@@ -184,10 +187,11 @@ fn a_snapshot_of_a_statement_without_a_table_counts() {
     let Some(server) = server("a_snapshot_without_a_table") else {
         return;
     };
+    let driver = OneDriver::of(&*server);
     let write = "UPDATE t0 SET vkey = 1001 WHERE pkey = 1";
     let by_write = EARLY_SNAPSHOT.replace("SELECT c0 FROM t0 WHERE pkey = 1 FOR UPDATE", write);
     for script in [EARLY_SNAPSHOT, &by_write] {
-        let said = verdict(&*server, RepeatableRead, None, script, honest);
+        let said = verdict(&driver, RepeatableRead, None, script, honest);
         assert!(!matches!(said, Verdict::Violation(_)), "{script}: {said}");
     }
 }

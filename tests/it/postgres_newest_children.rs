@@ -4,7 +4,7 @@
 use rashomon::model::IsolationLevel::{self, RepeatableRead, Serializable};
 use rashomon::model::{Execution, Outcome, Row, Value, Verdict};
 
-use crate::lying::{Lie, SKEW, hearing_of, honest, id, scripted};
+use crate::lying::{Lie, OneDriver, SKEW, hearing_of, honest, id, scripted};
 use crate::oracles;
 use crate::postgres_cases::server;
 
@@ -33,15 +33,15 @@ s1 COMMIT";
 const ID: &str = "unfiled:postgresql-newest-children";
 
 fn said(
-    server: &dyn rashomon::engine::Server,
+    driver: &OneDriver<'_>,
     (level, claim): (IsolationLevel, Option<IsolationLevel>),
     setup: &str,
     script: &str,
     lie: Lie,
 ) -> Verdict {
-    let mut case = scripted(server, level, setup, script);
+    let mut case = scripted(driver.server, level, setup, script);
     case.claim = claim;
-    hearing_of(server, &case, lie).verdict()
+    hearing_of(driver, &case, lie).verdict()
 }
 
 /// Another statement in a script in place of one.
@@ -56,8 +56,9 @@ fn a_parent_may_go_behind_children_that_its_transaction_still_reads() {
     let Some(server) = server("a_parent_may_go_behind_children") else {
         return;
     };
+    let driver = OneDriver::of(&*server);
     let known = |setup: &str, script: &str| {
-        let said = said(&*server, (Serializable, None), setup, script, honest);
+        let said = said(&driver, (Serializable, None), setup, script, honest);
         assert_eq!(said, Verdict::Known(ID.to_owned()), "{script}");
     };
     known(SETUP, GONE);
@@ -119,8 +120,9 @@ fn faults_beside_children_that_are_gone_are_heard() {
     let Some(server) = server("faults_beside_children_that_are_gone") else {
         return;
     };
+    let driver = OneDriver::of(&*server);
     let heard = |setup: &str, script: &str, lie: Lie| {
-        let said = said(&*server, (Serializable, None), setup, script, lie);
+        let said = said(&driver, (Serializable, None), setup, script, lie);
         assert!(matches!(said, Verdict::Violation(_)), "{script}: {said}");
     };
     for lie in [took_none as Lie, read_one, took_another] {
@@ -128,14 +130,14 @@ fn faults_beside_children_that_are_gone_are_heard() {
     }
     let skew = skew_beside();
     let claimed = (RepeatableRead, Some(Serializable));
-    let said_of_skew = said(&*server, claimed, SETUP, &skew, honest);
+    let said_of_skew = said(&driver, claimed, SETUP, &skew, honest);
     assert_eq!(oracles::kind(&said_of_skew), "not-serializable");
     // At its own level the engine refuses one of the two.
-    let refused = said(&*server, (Serializable, None), SETUP, &skew, honest);
+    let refused = said(&driver, (Serializable, None), SETUP, &skew, honest);
     assert_eq!(refused, Verdict::Agree);
     // A child that nobody has taken away.
     let other = with(GONE, "DELETE FROM t1\n", "DELETE FROM t1 WHERE pkey = 11\n");
-    let refused = said(&*server, (Serializable, None), SETUP, &other, honest);
+    let refused = said(&driver, (Serializable, None), SETUP, &other, honest);
     assert!(!matches!(
         refused,
         Verdict::Violation(_) | Verdict::Known(_)

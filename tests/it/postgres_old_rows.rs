@@ -9,7 +9,7 @@ use rashomon::model::{
     ErrorClass, Execution, Outcome, ProbeTag, SqlError, UndecidedReason, Value, Verdict,
 };
 
-use crate::lying::{hearing_of, honest, id, scripted, verdict};
+use crate::lying::{OneDriver, hearing_of, honest, id, scripted, verdict};
 use crate::oracles;
 use crate::postgres_cases::server;
 
@@ -52,10 +52,11 @@ fn a_row_key_that_an_update_moves_is_judged_where_the_old_row_is_returned() {
     let Some(server) = server("a_row_key_that_an_update_moves") else {
         return;
     };
+    let driver = OneDriver::of(&*server);
     let tells = server.dialect().supports(Capability::ReturningOld);
     for level in [ReadCommitted, RepeatableRead, Serializable] {
         for script in MOVES {
-            let said = verdict(&*server, level, None, script, honest);
+            let said = verdict(&driver, level, None, script, honest);
             let is_open = matches!(said, Verdict::Undecided(_));
             let expected = oracles::is_decided(&said) || is_open && !tells;
             assert!(expected, "{} {script}: {said}", level.sql());
@@ -78,9 +79,10 @@ fn of_two_updates_that_one_commit_wakes_the_old_rows_tell_the_order() {
     let Some(server) = server("of_two_updates_that_one_commit_wakes") else {
         return;
     };
+    let driver = OneDriver::of(&*server);
     let tells = server.dialect().supports(Capability::ReturningOld);
     for _ in 0..RUNS {
-        let said = verdict(&*server, ReadCommitted, None, TWO_UPDATES, honest);
+        let said = verdict(&driver, ReadCommitted, None, TWO_UPDATES, honest);
         let is_open = said == Verdict::Undecided(UndecidedReason::WokenTogether);
         assert!(oracles::is_decided(&said) || is_open && !tells, "{said}");
     }
@@ -124,8 +126,9 @@ fn an_upsert_returns_the_rows_that_it_found_and_none_for_those_that_it_put_in() 
     let Some(server) = server("an_upsert_returns_the_rows_that_it_found") else {
         return;
     };
+    let driver = OneDriver::of(&*server);
     for script in UPSERTS {
-        let said = verdict(&*server, ReadCommitted, None, script, honest);
+        let said = verdict(&driver, ReadCommitted, None, script, honest);
         assert!(oracles::is_decided(&said), "{script}: {said}");
     }
 }
@@ -135,11 +138,12 @@ fn a_write_that_found_another_row_than_stood_is_heard() {
     let Some(server) = server("a_write_that_found_another_row") else {
         return;
     };
+    let driver = OneDriver::of(&*server);
     let tells = server.dialect().supports(Capability::ReturningOld);
     for script in [TWO_UPDATES, UPSERTS[0]] {
         LIED.store(false, Ordering::Relaxed);
         let lie = finds_what_was_replaced;
-        let said = verdict(&*server, ReadCommitted, None, script, lie);
+        let said = verdict(&driver, ReadCommitted, None, script, lie);
         let lied = LIED.load(Ordering::Relaxed);
         assert_eq!(lied, tells, "{said}");
         assert!(!lied || oracles::kind(&said) == "wrong-rows", "{said}");
@@ -179,9 +183,10 @@ fn a_wait_for_a_row_that_leaves_its_partition_may_be_refused_and_no_other() {
     let Some(server) = server("a_wait_for_a_row_that_leaves") else {
         return;
     };
+    let driver = OneDriver::of(&*server);
     let said = |script, lie| {
         let case = scripted(&*server, ReadCommitted, PARTITIONED, script);
-        hearing_of(&*server, &case, lie).verdict()
+        hearing_of(&driver, &case, lie).verdict()
     };
     let leaves = said(LEAVES, honest);
     let tells = server.dialect().supports(Capability::ReturningOld);

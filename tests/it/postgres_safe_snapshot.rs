@@ -4,7 +4,7 @@ use rashomon::execute::{Driver, Executor, Instrumentation};
 use rashomon::model::IsolationLevel::Serializable;
 use rashomon::model::Verdict;
 
-use crate::lying::{SETUP, database, hearing_of, honest, id, scripted};
+use crate::lying::{OneDriver, SETUP, database, hearing_of, honest, id, scripted};
 use crate::oracles;
 use crate::postgres_cases::server;
 
@@ -43,13 +43,14 @@ fn a_read_that_waits_for_a_safe_snapshot_is_seen_waiting_and_is_no_finding() {
     let Some(server) = server("a_read_that_waits_for_a_safe_snapshot") else {
         return;
     };
+    let driver = OneDriver::of(&*server);
     for (script, wanted) in [
         (KEPT, Some("agree")),
         (BY_DEFAULT, None),
         (TAKEN_ANEW, None),
     ] {
         let case = scripted(&*server, Serializable, SETUP, script);
-        let said = hearing_of(&*server, &case, honest).verdict();
+        let said = hearing_of(&driver, &case, honest).verdict();
         assert!(!matches!(said, Verdict::Violation(_)), "{script}: {said}");
         let kind = oracles::kind(&said);
         assert!(

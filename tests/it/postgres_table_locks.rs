@@ -6,6 +6,7 @@ use rashomon::model::{IsolationLevel, Outcome, Verdict};
 use rashomon::reproducer;
 
 use crate::heard::{heard_in, open_planted};
+use crate::lying::OneDriver;
 use crate::oracles;
 use crate::plant::Fault;
 use crate::postgres_cases::server;
@@ -31,15 +32,16 @@ fn a_forgotten_lock_of_a_table_is_heard_whichever_comes_first() {
     let Some(server) = server("a_forgotten_lock_of_a_table_is_heard") else {
         return;
     };
+    let driver = OneDriver::of(&*server);
     for (used, mode) in USES {
         let lock = format!("LOCK TABLE t0 IN {mode} MODE");
         let lock_first = format!("s1 BEGIN\ns1 {lock}\ns2 BEGIN\ns2 {used}\ns1 COMMIT\ns2 COMMIT");
         let use_first = format!("s2 BEGIN\ns2 {used}\ns1 BEGIN\ns1 {lock}\ns2 COMMIT\ns1 COMMIT");
         for script in [lock_first, use_first] {
             for level in LEVELS {
-                let said = verdict(&*server, level, &script, nothing);
+                let said = verdict(&driver, level, &script, nothing);
                 assert_eq!(oracles::kind(&said), "agree", "{level}: {script}: {said}");
-                let said = verdict(&*server, level, &script, every_clause);
+                let said = verdict(&driver, level, &script, every_clause);
                 let kind = oracles::kind(&said);
                 assert_eq!(kind, "unkept-table", "{level}: {script}: {said}");
             }
@@ -62,6 +64,7 @@ fn a_statement_that_waited_for_a_table_is_judged_as_of_the_end_of_the_wait() {
     let Some(server) = server("a_statement_that_waited_for_a_table") else {
         return;
     };
+    let driver = OneDriver::of(&*server);
     // What was locked before a savepoint outlives an error behind it.
     let fails = "\ns1 SAVEPOINT a\ns1 INSERT INTO t0 (pkey, vkey, c0) VALUES (1, 1002, 7)";
     for waiting in WAITING {
@@ -72,7 +75,7 @@ fn a_statement_that_waited_for_a_table_is_judged_as_of_the_end_of_the_wait() {
                  s1 UPDATE t0 SET vkey = 1001, c0 = 5 WHERE pkey = 1\ns1 COMMIT"
             );
             for level in LEVELS {
-                let said = verdict(&*server, level, &script, nothing);
+                let said = verdict(&driver, level, &script, nothing);
                 let kind = oracles::kind(&said);
                 assert_eq!(kind, "agree", "{level}: {script}: {said}");
             }
@@ -117,11 +120,12 @@ fn a_queue_before_a_table_is_no_finding() {
     let Some(server) = server("a_queue_before_a_table") else {
         return;
     };
+    let driver = OneDriver::of(&*server);
     for script in QUEUED {
-        let said = verdict(&*server, ReadCommitted, script, nothing);
+        let said = verdict(&driver, ReadCommitted, script, nothing);
         assert!(!matches!(said, Verdict::Violation(_)), "{script}: {said}");
         for level in [RepeatableRead, Serializable] {
-            let said = verdict(&*server, level, script, nothing);
+            let said = verdict(&driver, level, script, nothing);
             assert_eq!(oracles::kind(&said), "agree", "{level}: {script}: {said}");
         }
     }
@@ -139,8 +143,9 @@ fn statements_that_one_end_wakes_see_each_other_or_not() {
     let Some(server) = server("statements_that_one_end_wakes") else {
         return;
     };
+    let driver = OneDriver::of(&*server);
     for _ in 0..40 {
-        let said = verdict(&*server, ReadCommitted, WOKEN_TOGETHER, nothing);
+        let said = verdict(&driver, ReadCommitted, WOKEN_TOGETHER, nothing);
         assert_eq!(oracles::kind(&said), "agree", "{said}");
     }
 }

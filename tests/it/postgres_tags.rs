@@ -4,7 +4,7 @@ use rashomon::model::IsolationLevel::{ReadCommitted, RepeatableRead, Serializabl
 use rashomon::model::{Execution, StatementRecord, Verdict};
 
 use crate::heard::open_planted;
-use crate::lying::{Lie, SETUP, database, hearing_of, honest, id, scripted, verdict};
+use crate::lying::{Lie, OneDriver, SETUP, database, hearing_of, honest, id, scripted, verdict};
 use crate::oracles;
 use crate::plant::Fault;
 use crate::postgres_cases::server;
@@ -48,11 +48,12 @@ fn a_tag_that_contradicts_the_statement_or_its_transaction_is_a_finding() {
     let Some(server) = server("a_tag_that_contradicts") else {
         return;
     };
+    let driver = OneDriver::of(&*server);
     for level in [ReadCommitted, RepeatableRead, Serializable] {
-        let said = verdict(&*server, level, None, SCRIPT, honest);
+        let said = verdict(&driver, level, None, SCRIPT, honest);
         assert_eq!(said, Verdict::Agree, "{level}");
         for (place, (lie, kind)) in LIES.into_iter().enumerate() {
-            let said = verdict(&*server, level, None, SCRIPT, lie);
+            let said = verdict(&driver, level, None, SCRIPT, lie);
             assert_eq!(oracles::kind(&said), kind, "{place} at {level}: {said}");
         }
     }
@@ -108,8 +109,9 @@ fn a_failed_transaction_that_is_committed_by_its_tag_is_heard_on_the_wire() {
         (Fault::FailedCommitSaysCommit, "wrong-transaction-end"),
     ] {
         let (_planted, server) = open_planted(&url, fault);
+        let driver = OneDriver::of(&*server);
         let case = scripted(&*server, ReadCommitted, SETUP, &script);
-        let said = hearing_of(&*server, &case, honest).verdict();
+        let said = hearing_of(&driver, &case, honest).verdict();
         assert_eq!(oracles::kind(&said), expected, "{said}");
     }
 }

@@ -4,7 +4,7 @@ use rashomon::model::IsolationLevel::{RepeatableRead, Serializable};
 use rashomon::model::Verdict;
 use rashomon::reproducer::read;
 
-use crate::lying::{SKEW, UNDONE, hearing_of, honest, verdict};
+use crate::lying::{OneDriver, SKEW, UNDONE, hearing_of, honest, verdict};
 use crate::oracles;
 use crate::postgres_cases::server;
 
@@ -53,6 +53,7 @@ fn what_serializable_does_not_note_is_known_and_a_skew_beside_it_is_heard() {
     let Some(server) = server("what_serializable_does_not_note") else {
         return;
     };
+    let driver = OneDriver::of(&*server);
     // The same by an UPDATE.
     let refused_update = REFUSED_INSERT.replace(
         "INSERT INTO t0 (pkey, vkey, c0) VALUES (1, 1000, 1)",
@@ -81,10 +82,10 @@ fn what_serializable_does_not_note_is_known_and_a_skew_beside_it_is_heard() {
             REFUSED,
         ),
     ] {
-        let said = verdict(&*server, Serializable, None, unread, honest);
+        let said = verdict(&driver, Serializable, None, unread, honest);
         assert_eq!(said, Verdict::Known(id.to_owned()));
         let skew = format!("s1 BEGIN\ns2 BEGIN\n{beside}\n{SKEW}");
-        let said = verdict(&*server, RepeatableRead, Some(Serializable), &skew, honest);
+        let said = verdict(&driver, RepeatableRead, Some(Serializable), &skew, honest);
         assert_eq!(oracles::kind(&said), "not-serializable", "{beside}");
     }
 }
@@ -101,11 +102,12 @@ fn a_serializable_transaction_is_promised_its_snapshot_beside_weaker_ones() {
     let Some(server) = server("a_serializable_transaction_beside") else {
         return;
     };
+    let driver = OneDriver::of(&*server);
     let said = |header: &str| {
         let text = format!("--! format = 1\n{header}\n{SETUP}{SCRIPT}");
         let file = read(&text, "test.sql").expect("a case file");
         let case = file.test_case(server.dialect()).expect("a case");
-        hearing_of(&*server, &case, honest).verdict()
+        hearing_of(&driver, &case, honest).verdict()
     };
     let mixed =
         r#"--! isolation = { s1 = "SERIALIZABLE", s2 = "READ COMMITTED", s3 = "REPEATABLE READ" }"#;

@@ -3,7 +3,7 @@
 use rashomon::model::IsolationLevel::RepeatableRead;
 
 use crate::heard::open_planted;
-use crate::lying::{hearing_of, honest, scripted};
+use crate::lying::{OneDriver, hearing_of, honest, scripted};
 use crate::oracles;
 use crate::plant::Fault;
 use crate::servers::{Needs, url};
@@ -15,11 +15,12 @@ const SETUP: &str = "\
 /// The first transaction has its snapshot, the second one changes a row, and the first one's upsert meets it or another one.
 fn kind(url: &str, fault: Fault, change: &str, upsert: &str) -> String {
     let (_planted, server) = open_planted(url, fault);
+    let driver = OneDriver::of(&*server);
     let script = format!(
         "s3 BEGIN\ns3 SELECT c0 FROM t0\ns1 BEGIN\ns1 SELECT c0 FROM t0 WHERE pkey = 1\ns2 {change}\ns1 {upsert}\ns1 ROLLBACK\ns3 COMMIT"
     );
     let case = scripted(&*server, RepeatableRead, SETUP, &script);
-    oracles::kind(&hearing_of(&*server, &case, honest).verdict())
+    oracles::kind(&hearing_of(&driver, &case, honest).verdict())
 }
 
 #[test]

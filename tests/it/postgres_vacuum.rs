@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rashomon::model::IsolationLevel::{ReadCommitted, RepeatableRead, Serializable};
 use rashomon::model::{Execution, Outcome, StatementRecord, Verdict};
 
-use crate::lying::{id, verdict};
+use crate::lying::{OneDriver, id, verdict};
 use crate::oracles;
 use crate::postgres_cases::server;
 
@@ -33,9 +33,10 @@ fn a_vacuum_leaves_what_a_snapshot_sees_and_else_is_heard() {
     let Some(server) = server("a_vacuum_leaves_what_a_snapshot_sees") else {
         return;
     };
-    let said = verdict(&*server, RepeatableRead, None, VACUUM, was_sent_at_once);
+    let driver = OneDriver::of(&*server);
+    let said = verdict(&driver, RepeatableRead, None, VACUUM, was_sent_at_once);
     assert_eq!(oracles::kind(&said), "agree");
-    let said = verdict(&*server, RepeatableRead, None, VACUUM, cleaned_too_much);
+    let said = verdict(&driver, RepeatableRead, None, VACUUM, cleaned_too_much);
     assert_eq!(oracles::kind(&said), "wrong-rows");
 }
 
@@ -49,13 +50,14 @@ fn ddl_that_waits_for_a_transaction_is_sent_when_that_has_ended() {
     let Some(server) = server("ddl_is_sent_when_a_transaction_has_ended") else {
         return;
     };
+    let driver = OneDriver::of(&*server);
     for ddl in [
         "VACUUM FULL t0",
         "REINDEX TABLE t0",
         "CREATE INDEX x1 ON t0 (c0)",
     ] {
         let script = VACUUM.replace("VACUUM (TRUNCATE FALSE, INDEX_CLEANUP ON) t0", ddl);
-        let said = verdict(&*server, Serializable, None, &script, waited_its_turn);
+        let said = verdict(&driver, Serializable, None, &script, waited_its_turn);
         assert_eq!(oracles::kind(&said), "agree", "{ddl}");
     }
 }
@@ -82,10 +84,11 @@ fn a_vacuum_that_waits_for_a_page_is_seen_waiting() {
     let Some(server) = server("a_vacuum_that_waits_for_a_page") else {
         return;
     };
+    let driver = OneDriver::of(&*server);
     for level in [ReadCommitted, RepeatableRead, Serializable] {
         WAITED.store(false, Ordering::Relaxed);
         for _ in 0..300 {
-            let said = verdict(&*server, level, None, PINNED, waited_and_went_on);
+            let said = verdict(&driver, level, None, PINNED, waited_and_went_on);
             assert_eq!(said, Verdict::Agree, "{level}");
             if WAITED.load(Ordering::Relaxed) {
                 break;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rashomon::model::IsolationLevel::ReadCommitted;
 use rashomon::model::{Execution, Outcome, ProbeTag, Value, Verdict};
 
-use crate::lying::{honest, verdict};
+use crate::lying::{OneDriver, honest, verdict};
 use crate::oracles;
 use crate::postgres_cases::server;
 
@@ -32,9 +32,10 @@ fn two_writes_that_one_commit_wakes_are_judged_in_the_order_of_their_locks() {
     let Some(server) = server("two_writes_that_one_commit_wakes") else {
         return;
     };
+    let driver = OneDriver::of(&*server);
     for script in [UPDATE_AND_DELETE, DELETE_AND_INSERT] {
         for _ in 0..RUNS {
-            let said = verdict(&*server, ReadCommitted, None, script, honest);
+            let said = verdict(&driver, ReadCommitted, None, script, honest);
             assert!(oracles::is_decided(&said), "{script}: {said}");
         }
     }
@@ -64,11 +65,12 @@ fn a_delete_that_removes_another_version_than_the_write_before_it_made_is_heard(
     let Some(server) = server("a_delete_that_removes_another_version") else {
         return;
     };
+    let driver = OneDriver::of(&*server);
     let mut heard = 0;
     for _ in 0..RUNS {
         LIED.store(false, Ordering::Relaxed);
         let lie = removes_an_older_version;
-        let said = verdict(&*server, ReadCommitted, None, UPDATE_AND_DELETE, lie);
+        let said = verdict(&driver, ReadCommitted, None, UPDATE_AND_DELETE, lie);
         let is_violation = matches!(said, Verdict::Violation(_));
         assert_eq!(is_violation, LIED.load(Ordering::Relaxed), "{said}");
         heard += usize::from(is_violation);
@@ -114,12 +116,13 @@ fn a_read_that_one_commit_wakes_with_an_update_may_lock_a_row_before_it() {
     let Some(server) = server("a_read_that_one_commit_wakes") else {
         return;
     };
+    let driver = OneDriver::of(&*server);
     for run in 0..20 * RUNS {
         if run >= RUNS && READS_FIRST.load(Ordering::Relaxed) {
             break;
         }
         let lie = note_who_was_first;
-        let said = verdict(&*server, ReadCommitted, None, UPDATE_AND_READ, lie);
+        let said = verdict(&driver, ReadCommitted, None, UPDATE_AND_READ, lie);
         assert!(oracles::is_decided(&said), "{said}");
     }
     let was_first = READS_FIRST.load(Ordering::Relaxed);
@@ -150,14 +153,15 @@ fn a_read_that_waited_and_returns_a_version_that_was_replaced_before_is_heard() 
     let Some(server) = server("a_read_that_waited_and_returns_a_version") else {
         return;
     };
+    let driver = OneDriver::of(&*server);
     let lie = reads_what_was_replaced;
-    let said = verdict(&*server, ReadCommitted, None, UPDATE_AND_READ, lie);
+    let said = verdict(&driver, ReadCommitted, None, UPDATE_AND_READ, lie);
     assert!(matches!(said, Verdict::Violation(_)), "{said}");
     let mut heard = 0;
     for _ in 0..RUNS {
         READ_LIED.store(false, Ordering::Relaxed);
         let lie = reads_what_the_update_had_replaced;
-        let said = verdict(&*server, ReadCommitted, None, UPDATE_OF_TWO_AND_READ, lie);
+        let said = verdict(&driver, ReadCommitted, None, UPDATE_OF_TWO_AND_READ, lie);
         let is_violation = matches!(said, Verdict::Violation(_));
         assert_eq!(is_violation, READ_LIED.load(Ordering::Relaxed), "{said}");
         heard += usize::from(is_violation);

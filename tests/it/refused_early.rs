@@ -1,10 +1,9 @@
 //! Writes that are refused for a row which another transaction has changed: an engine waits for that before it tells.
 
 use rashomon::dialect::Capability;
-use rashomon::engine::Server;
 use rashomon::model::{Execution, FindingKind, IsolationLevel, LockBreach, TransactionId, Verdict};
 
-use crate::lying::{hearing_of, honest, scripted};
+use crate::lying::{OneDriver, hearing_of, honest, scripted};
 use crate::oracles;
 use crate::servers::Needs;
 
@@ -78,14 +77,14 @@ fn at_once(run: &mut Execution) {
 }
 
 fn said(
-    server: &dyn Server,
+    driver: &OneDriver<'_>,
     level: IsolationLevel,
     (open, waits): (&str, &str),
     lie: fn(&mut Execution),
 ) -> Verdict {
     let script = format!("s1 BEGIN\ns1 {open}\ns2 BEGIN\ns2 {waits}\ns1 ROLLBACK\ns2 ROLLBACK");
-    let case = scripted(server, level, SETUP, &script);
-    hearing_of(server, &case, lie).verdict()
+    let case = scripted(driver.server, level, SETUP, &script);
+    hearing_of(driver, &case, lie).verdict()
 }
 
 fn is_heard(verdict: &Verdict) -> bool {
@@ -100,6 +99,7 @@ fn a_write_that_is_refused_at_once_for_what_is_not_committed_is_heard() {
         let Some(server) = oracles::server("a_write_that_is_refused_at_once", needs) else {
             continue;
         };
+        let driver = OneDriver::of(&*server);
         // Foreign keys of PostgreSQL do not see what is not committed, and its snapshots say nothing of newer keys.
         let (parents, levels) = match needs == Needs::Postgres {
             true => (&PARENTS[..0], &[ReadCommitted][..]),
@@ -117,16 +117,16 @@ fn a_write_that_is_refused_at_once_for_what_is_not_committed_is_heard() {
         };
         for level in levels {
             for script in DUPLICATES.iter().chain(moved).chain(parents) {
-                let verdict = said(&*server, *level, *script, honest);
+                let verdict = said(&driver, *level, *script, honest);
                 assert_eq!(verdict, Verdict::Agree, "{needs:?} {level}: {script:?}");
-                let verdict = said(&*server, *level, *script, at_once);
+                let verdict = said(&driver, *level, *script, at_once);
                 assert!(
                     is_heard(&verdict),
                     "{needs:?} {level}: {script:?}: {verdict}"
                 );
             }
             for script in NOT_FOR_IT {
-                let verdict = said(&*server, *level, script, honest);
+                let verdict = said(&driver, *level, script, honest);
                 assert_eq!(verdict, Verdict::Agree, "{needs:?} {level}: {script:?}");
             }
         }

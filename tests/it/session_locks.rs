@@ -8,7 +8,7 @@ use rashomon::model::IsolationLevel::RepeatableRead;
 use rashomon::model::{ErrorClass, Execution, Outcome, SessionId, StatementId, TestCase, Verdict};
 use rashomon::oracle::{ORACLES, hear};
 
-use crate::lying::{SETUP, database, hearing_of, honest, rejected, scripted};
+use crate::lying::{OneDriver, SETUP, database, hearing_of, honest, rejected, scripted};
 use crate::oracles;
 use crate::servers::Needs;
 
@@ -112,16 +112,17 @@ const INSERT: &str = "s2 INSERT INTO t0 (pkey, vkey, c0) VALUES (3, 1000, 30)";
 #[test]
 fn a_refusal_for_a_lock_needs_a_session_that_locks_tables_or_is_in_a_transaction() {
     on_each("a_refusal_for_a_lock_needs_a_session", |server| {
+        let driver = OneDriver::of(server);
         for before in FREE {
             let script = format!("{before}{INSERT}");
             let case = scripted(server, RepeatableRead, SETUP, &script);
-            let said = hearing_of(server, &case, refuse_the_insert).verdict();
+            let said = hearing_of(&driver, &case, refuse_the_insert).verdict();
             let kind = oracles::kind(&said);
             assert_eq!(kind, "refusal-without-cause", "{script}: {said}");
         }
         let script = format!("s2 SET lock_wait_timeout = 1\ns1 LOCK TABLES t0 READ\n{INSERT}");
         let case = scripted(server, RepeatableRead, SETUP, &script);
-        let said = hearing_of(server, &case, honest).verdict();
+        let said = hearing_of(&driver, &case, honest).verdict();
         assert!(!matches!(said, Verdict::Violation(_)), "{script}: {said}");
     });
 }

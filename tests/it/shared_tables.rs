@@ -1,10 +1,9 @@
 //! Refusals that a transaction of another session can have caused only in a table of both.
 
-use rashomon::engine::Server;
 use rashomon::model::IsolationLevel::{self, ReadCommitted, RepeatableRead, Serializable};
 use rashomon::model::{ErrorClass, Execution};
 
-use crate::lying::{Lie, hearing_of, honest, refuse, scripted};
+use crate::lying::{Lie, OneDriver, hearing_of, honest, refuse, scripted};
 use crate::oracles;
 use crate::servers::Needs;
 
@@ -23,9 +22,15 @@ const JOINED: &str = "\
 
 const NEEDLESS: &str = "refusal-without-cause";
 
-fn said(server: &dyn Server, level: IsolationLevel, setup: &str, script: &str, lie: Lie) -> String {
-    let case = scripted(server, level, setup, script);
-    oracles::kind(&hearing_of(server, &case, lie).verdict())
+fn said(
+    driver: &OneDriver<'_>,
+    level: IsolationLevel,
+    setup: &str,
+    script: &str,
+    lie: Lie,
+) -> String {
+    let case = scripted(driver.server, level, setup, script);
+    oracles::kind(&hearing_of(driver, &case, lie).verdict())
 }
 
 /// The server says that T2's read waited for too long.
@@ -42,8 +47,9 @@ fn a_statement_waits_for_too_long_for_locks_of_its_tables_alone() {
         let Some(server) = oracles::server("waits_for_locks_of_its_tables", needs) else {
             continue;
         };
+        let driver = OneDriver::of(&*server);
         for level in [ReadCommitted, RepeatableRead, Serializable] {
-            let said = |setup, script| said(&*server, level, setup, script, runs_out_of_time);
+            let said = |setup, script| said(&driver, level, setup, script, runs_out_of_time);
             assert_eq!(said(TABLES, script), NEEDLESS, "{level}");
             assert_ne!(said(TABLES, &in_one_table), NEEDLESS, "{level}");
             assert_ne!(said(JOINED, script), NEEDLESS, "{level}");
@@ -61,10 +67,10 @@ fn transactions_without_a_table_in_common_refuse_each_other_nothing() {
     let Some(server) = oracles::server("without_a_table_in_common", Needs::Postgres) else {
         return;
     };
+    let driver = OneDriver::of(&*server);
     let script = "s1 BEGIN\ns2 BEGIN\ns1 UPDATE t0 SET vkey = 1000 WHERE pkey = 1\n\
         s2 UPDATE t1 SET vkey = 1001 WHERE pkey = 2\ns2 COMMIT\ns1 COMMIT";
-    let said =
-        |setup, script: &str| said(&*server, Serializable, setup, script, does_not_serialize);
+    let said = |setup, script: &str| said(&driver, Serializable, setup, script, does_not_serialize);
     assert_eq!(said(TABLES, script), NEEDLESS);
     assert_ne!(said(JOINED, script), NEEDLESS);
     // One of them reads what the other writes.
@@ -85,10 +91,11 @@ fn an_insert_that_names_no_conflict_meets_no_newer_row() {
     let Some(server) = oracles::server("an_insert_meets_no_newer_row", Needs::Postgres) else {
         return;
     };
+    let driver = OneDriver::of(&*server);
     let script = "s1 BEGIN\ns2 BEGIN\ns2 SELECT * FROM t1\ns1 UPDATE t1 SET vkey = 1000 WHERE pkey = 1\ns1 COMMIT\n\
         s2 INSERT INTO t1 (pkey, vkey) VALUES (9, 1001)\ns2 ROLLBACK";
     let said =
-        |setup, script: &str| said(&*server, RepeatableRead, setup, script, meets_a_newer_row);
+        |setup, script: &str| said(&driver, RepeatableRead, setup, script, meets_a_newer_row);
     assert_eq!(said(TABLES, script), NEEDLESS);
     for conflict in ["DO NOTHING", "(pkey) DO UPDATE SET vkey = 1002"] {
         let upsert = script.replace("1001)", &format!("1001) ON CONFLICT {conflict}"));
@@ -120,10 +127,11 @@ fn what_takes_no_lock_is_refused_for_none() {
         let Some(server) = oracles::server("refused_for_no_lock", needs) else {
             continue;
         };
+        let driver = OneDriver::of(&*server);
         // InnoDB rolls a victim back, which the lie does not.
         let victim = (needs == Needs::Postgres).then_some(is_a_victim as Lie);
         for lie in [runs_out_of_time as Lie].into_iter().chain(victim) {
-            let said = |level, second: &str| said(&*server, level, TABLES, &script(second), lie);
+            let said = |level, second: &str| said(&driver, level, TABLES, &script(second), lie);
             for second in ["SELECT * FROM t0 WHERE pkey = 2", "SAVEPOINT a"] {
                 assert_eq!(said(ReadCommitted, second), NEEDLESS, "{second}");
             }
@@ -157,7 +165,8 @@ fn a_statement_that_nobody_cancels_is_not_interrupted() {
         let Some(server) = oracles::server("nobody_cancels", needs) else {
             continue;
         };
-        let said = |script: &str, lie| said(&*server, ReadCommitted, TABLES, script, lie);
+        let driver = OneDriver::of(&*server);
+        let said = |script: &str, lie| said(&driver, ReadCommitted, TABLES, script, lie);
         assert_eq!(said(script, honest), "agree");
         assert_eq!(said(script, is_interrupted), NEEDLESS);
         let read = script.replace("UPDATE t0 SET vkey = 1001", "SELECT * FROM t0");

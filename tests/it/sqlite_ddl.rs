@@ -7,12 +7,13 @@ use rashomon::grammar::Grammar;
 use rashomon::model::IsolationLevel::Serializable;
 use rashomon::model::{ErrorClass, Execution, Outcome, Pace, StatementKind};
 
-use crate::lying::{Lie, honest, id, verdict};
+use crate::lying::{Lie, OneDriver, honest, id, verdict};
 use crate::oracles::kind;
 
 fn said(url: &str, script: &str, lie: Lie) -> String {
     let server = engine::open(url, &OpenOptions::default()).expect("SQLite is built in");
-    kind(&verdict(&*server, Serializable, None, script, lie))
+    let driver = OneDriver::of(&*server);
+    kind(&verdict(&driver, Serializable, None, script, lie))
 }
 
 /// A table is stored anew while a snapshot still sees a deleted row of it.

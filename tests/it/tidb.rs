@@ -17,7 +17,7 @@ use serde_json::Value as Json;
 
 use crate::execute::case;
 use crate::heard::heard_in;
-use crate::lying::{self, id};
+use crate::lying::{self, OneDriver, id};
 use crate::oracles;
 use crate::plant::{Fault, Plant, PlantedServer, Rate};
 use crate::program::{folder, run, shown, summary};
@@ -190,11 +190,12 @@ fn a_snapshot_that_is_taken_after_begin_is_heard_in_both_modes() {
     let test = "tidb_late_snapshot";
     for options in [options(test), optimistic_options(test)] {
         let server = opened(&url, &options);
+        let driver = OneDriver::of(&*server);
         let script = "s1 BEGIN\ns2 UPDATE t0 SET vkey = 1001, c0 = 21 WHERE pkey = 2\n\
             s1 SELECT * FROM t0\ns1 COMMIT";
         let said = |lie| {
             let level = IsolationLevel::RepeatableRead;
-            lying::hearing(&*server, level, None, script, lie).verdict()
+            lying::hearing(&driver, level, None, script, lie).verdict()
         };
         assert_eq!(said(lying::honest), Verdict::Agree);
         let verdict = said(begins_late);
@@ -209,13 +210,14 @@ fn a_case_with_a_foreign_key_is_judged_by_nobody() {
         return;
     };
     let server = opened(&url, &options("tidb_foreign_key"));
+    let driver = OneDriver::of(&*server);
     let setup = "\
         /* init */ CREATE TABLE t0 (pkey INT PRIMARY KEY, vkey INT);\n\
         /* init */ CREATE TABLE t1 (pkey INT PRIMARY KEY, vkey INT, f INT, FOREIGN KEY (f) REFERENCES t0 (pkey));\n\
         /* init */ INSERT INTO t0 VALUES (1, 1);\n";
     let script = "s1 BEGIN\ns1 INSERT INTO t1 VALUES (1, 1000, 1)\ns2 SELECT * FROM t1\ns1 COMMIT";
     let case = lying::scripted(&*server, IsolationLevel::RepeatableRead, setup, script);
-    let verdict = lying::hearing_of(&*server, &case, lying::honest).verdict();
+    let verdict = lying::hearing_of(&driver, &case, lying::honest).verdict();
     let nobody = Verdict::Undecided(UndecidedReason::NoOracleApplies);
     assert_eq!(verdict, nobody);
 }
@@ -227,11 +229,12 @@ fn a_refusal_beside_a_transaction_that_only_reads_is_heard() {
         return;
     };
     let server = opened(&url, &options("tidb_refusal_beside_a_reader"));
+    let driver = OneDriver::of(&*server);
     let script = "s1 BEGIN\ns1 SELECT * FROM t0 WHERE pkey = 1\ns2 BEGIN\n\
         s2 UPDATE t0 SET vkey = 1000 WHERE pkey = 1\ns2 COMMIT\ns1 COMMIT";
     let said = |script: &str, lie| {
         let level = IsolationLevel::RepeatableRead;
-        oracles::kind(&lying::hearing(&*server, level, None, script, lie).verdict())
+        oracles::kind(&lying::hearing(&driver, level, None, script, lie).verdict())
     };
     assert_eq!(said(script, lying::honest), "agree");
     let needless = "refusal-without-cause";

@@ -3,7 +3,7 @@
 use rashomon::model::{Execution, IsolationLevel, Outcome, TransactionStatus, Verdict};
 use serde_json::Value as Json;
 
-use crate::lying::{self, id};
+use crate::lying::{self, OneDriver, id};
 use crate::oracles;
 use crate::program::{folder, run, shown};
 use crate::servers::Needs;
@@ -55,9 +55,10 @@ fn of_two_optimistic_transactions_that_put_in_one_row_the_second_may_not_commit(
         return;
     };
     let server = opened(&url, &optimistic_options("tidb_one_row_twice"));
+    let driver = OneDriver::of(&*server);
     let said = |script: &str, lie| {
         let level = IsolationLevel::RepeatableRead;
-        lying::hearing(&*server, level, None, script, lie).verdict()
+        lying::hearing(&driver, level, None, script, lie).verdict()
     };
     assert_eq!(said(ONE_ROW_TWICE, lying::honest), Verdict::Agree);
     let verdict = said(ONE_ROW_TWICE, says_that_it_committed);
@@ -81,9 +82,10 @@ fn an_optimistic_commit_over_a_row_that_was_read_for_update_is_heard() {
         return;
     };
     let server = opened(&url, &optimistic_options("tidb_read_for_update"));
+    let driver = OneDriver::of(&*server);
     let said = |script: &str, lie| {
         let level = IsolationLevel::RepeatableRead;
-        oracles::kind(&lying::hearing(&*server, level, None, script, lie).verdict())
+        oracles::kind(&lying::hearing(&driver, level, None, script, lie).verdict())
     };
     let joined = "SELECT a.c0 FROM t0 AS a JOIN t0 AS b ON a.pkey = b.pkey FOR UPDATE";
     let read = "SELECT c0 FROM t0 WHERE pkey = 2 FOR UPDATE";
@@ -122,6 +124,7 @@ fn for_update_of_a_view_locks_nothing_in_the_optimistic_mode() {
         return;
     };
     let server = opened(&url, &optimistic_options("tidb_view_for_update"));
+    let driver = OneDriver::of(&*server);
     for (read, is_locked) in [("v0", false), ("t0", true)] {
         let script = format!(
             "s1 BEGIN\ns1 SELECT c0 FROM {read} FOR UPDATE\n\
@@ -129,7 +132,7 @@ fn for_update_of_a_view_locks_nothing_in_the_optimistic_mode() {
         );
         let level = IsolationLevel::RepeatableRead;
         let case = lying::scripted(&*server, level, VIEWED, &script);
-        let said = |lie| oracles::kind(&lying::hearing_of(&*server, &case, lie).verdict());
+        let said = |lie| oracles::kind(&lying::hearing_of(&driver, &case, lie).verdict());
         assert_eq!(said(lying::honest), "agree", "{read}");
         let lied = said(says_that_it_committed);
         assert_eq!(lied == "unrefused-newer-row", is_locked, "{read}: {lied}");

@@ -3,7 +3,7 @@
 use rashomon::model::IsolationLevel::ReadCommitted;
 
 use crate::heard::open_planted;
-use crate::lying::{SETUP, hearing_of, honest, scripted};
+use crate::lying::{OneDriver, SETUP, hearing_of, honest, scripted};
 use crate::oracles;
 use crate::plant::Fault;
 use crate::servers::{Needs, url};
@@ -11,13 +11,14 @@ use crate::servers::{Needs, url};
 /// What all oracles say of DDL beside a transaction that uses another table.
 fn said(url: &str, fault: Fault, script: &str) -> String {
     let (_planted, server) = open_planted(url, fault);
+    let driver = OneDriver::of(&*server);
     let setup = format!(
         "{SETUP}{}    /* init */ CREATE INDEX old ON t0 (c0);\n",
         SETUP.replace("t0", "t1")
     );
     let script = format!("s2 BEGIN\ns2 SELECT c0 FROM t1 WHERE pkey = 2\n{script}\ns2 COMMIT");
     let case = scripted(&*server, ReadCommitted, &setup, &script);
-    oracles::kind(&hearing_of(&*server, &case, honest).verdict())
+    oracles::kind(&hearing_of(&driver, &case, honest).verdict())
 }
 
 #[test]
