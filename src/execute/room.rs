@@ -201,7 +201,9 @@ impl Room {
         let loaded = self
             .loaded
             .take()
-            .filter(|loaded| loaded.schema.iter().map(String::as_str).eq(schema_of(case)));
+            .filter(|loaded| loaded.schema.iter().map(String::as_str).eq(schema_of(case)))
+            // The same tables may be filled at another place of the set-up.
+            .filter(|loaded| loaded.habit == habit(case, hand.dialect));
         let (loaded, schema) = match loaded {
             Some(loaded) if loaded.habit != Habit::Rebuild => {
                 match refill(hand, case, &loaded, emptying) {

@@ -1,7 +1,7 @@
 //! Interleaved and serial runs on real engines: waits, deadlocks, refusals, resets.
 
 use rashomon::dialect::ServerVersion;
-use rashomon::engine::{OpenOptions, Server, open};
+use rashomon::engine::{EngineError, OpenOptions, Server, open};
 use rashomon::execute::{Driver, Executor, Instrumentation};
 use rashomon::model::{
     ErrorClass, Execution, IsolationLevel, Outcome, SessionId, SetupStatement, StatementId,
@@ -388,5 +388,33 @@ fn no_case_reaches_into_the_next_by_a_read_only_transaction() {
         let after = &play(&next)[&id(1, 1)].outcome;
         assert_eq!(*after, Outcome::Affected(1), "{needs:?}");
         driver.close().expect("databases dropped");
+    }
+}
+
+/// Alone it cannot be set up, and so it cannot behind a case with the same table.
+#[test]
+fn no_case_finds_a_table_that_only_the_case_before_made() {
+    let test = "no_case_finds_a_table_that_only_the_case_before_made";
+    for on in [On::Sqlite, On::MariaDb, On::MySql] {
+        let Some(server) = server(test, on) else {
+            continue;
+        };
+        let database = format!("rashomon_exec_before_{}", std::process::id());
+        let mut driver = Driver::open(server.as_ref(), &database).expect("a driver");
+        let [table, row] = [
+            "init: CREATE TABLE t (pkey INT PRIMARY KEY, c INT)",
+            "init: INSERT INTO t (pkey, c) VALUES (1, 10)",
+        ];
+        let read = "s1: SELECT * FROM t";
+        let mut runs = |text: String| {
+            let case = case(server.as_ref(), IsolationLevel::Serializable, &text);
+            driver.execute(&case, &Instrumentation::default())
+        };
+        for _ in 0..2 {
+            runs(format!("{table}\n{row}\n{read}")).expect("an execution");
+            let ran = runs(format!("{row}\n{table}\n{read}"));
+            assert!(matches!(ran, Err(EngineError::Setup { .. })), "{ran:?}");
+        }
+        driver.close().expect("closed");
     }
 }
