@@ -93,6 +93,7 @@ mod servers;
 mod session_locks;
 mod shared_tables;
 mod sqlite_ddl;
+mod sqlite_foreign_keys;
 mod statement_counters;
 mod tables;
 mod tidb;

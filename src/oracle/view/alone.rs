@@ -118,6 +118,7 @@ impl<'a> Alone<'a> {
         let Some(record) = self.evidence.execution.records.get(&id) else {
             return Ok(Some(Vec::new()));
         };
+        let place = self.with_parents(statement, place);
         if !self.put_all(place)? {
             return Ok(None);
         }
@@ -161,6 +162,7 @@ impl<'a> Alone<'a> {
         let Some(shape) = self.evidence.case.table(table) else {
             return Ok(None);
         };
+        let tables = self.with_parents(statement, tables);
         if !self.put_all(tables)? {
             return Ok(None);
         }
@@ -177,6 +179,7 @@ impl<'a> Alone<'a> {
         statement: &CaseStatement,
         tables: SeenTables,
     ) -> Result<Option<Outcome>, EngineError> {
+        let tables = self.with_parents(statement, tables);
         if !self.put_all(tables)? {
             return Ok(None);
         }
@@ -266,6 +269,11 @@ impl<'a> Alone<'a> {
         Ok(mismatches)
     }
 
+    /// What a table holds now.
+    pub(super) fn standing(&self, table: &str) -> Option<&Contents> {
+        self.state.get(table)
+    }
+
     pub(super) fn rows_of(&self, seen: &TableView) -> Contents {
         rows_of(self.evidence, seen)
     }
@@ -353,7 +361,7 @@ impl<'a> Alone<'a> {
         tables: SeenTables,
         foreign_keys: bool,
     ) -> Result<Outcome, EngineError> {
-        for (table, rows) in tables {
+        for (table, rows) in self.with_parents(statement, tables) {
             self.put(&table, rows)?;
         }
         self.run.adopt(self.evidence.case.mode_of(statement))?;

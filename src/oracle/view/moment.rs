@@ -22,7 +22,7 @@ struct OtherMoment {
 
 /// Which versions of other transactions are shown.
 #[derive(Clone, Copy)]
-enum ShownUntil {
+pub(super) enum ShownUntil {
     /// What was committed before.
     Committed(Tick),
     /// The same without what its own transaction wrote.
@@ -213,20 +213,23 @@ impl Alone<'_> {
 
     /// The rows of the tables that a statement names, with what its own transaction wrote before.
     fn rows_at(&self, statement: &CaseStatement, until: ShownUntil) -> SeenTables {
-        let account = &self.evidence.account;
-        let shown = |version: &Version| self.is_shown(version, statement.id, until);
-        let tables = account.views.get(&statement.id).into_iter().flatten();
+        let tables = self.evidence.account.views.get(&statement.id);
+        let tables = tables.into_iter().flatten().map(|(table, _)| table);
         tables
-            .map(|(table, _)| {
-                let rows = account.chains.table(table).map(|(row, chain)| {
-                    let mut newest = chain.iter().rev().copied();
-                    let seen = newest.find(|id| shown(account.chains.version(*id)));
-                    (row.clone(), seen)
-                });
-                let rows: TableView = rows.collect();
-                (table.clone(), self.rows_of(&rows))
-            })
+            .map(|table| (table.clone(), self.table_at(table, statement.id, until)))
             .collect()
+    }
+
+    /// The rows of one table, as this statement could be shown them.
+    pub(super) fn table_at(&self, table: &str, reader: StatementId, until: ShownUntil) -> Contents {
+        let chains = &self.evidence.account.chains;
+        let shown = |id: &_| self.is_shown(chains.version(*id), reader, until);
+        let rows = chains.table(table).map(|(row, chain)| {
+            let seen = chain.iter().rev().copied().find(shown);
+            (row.clone(), seen)
+        });
+        let rows: TableView = rows.collect();
+        self.rows_of(&rows)
     }
 
     fn is_shown(&self, version: &Version, reader: StatementId, until: ShownUntil) -> bool {
