@@ -391,7 +391,7 @@ fn finding(
     let levels = finding_levels(case);
     Finding {
         headline: format!(
-            "{} promises {model}, and the history violates it: {name}",
+            "the history violates the {model} that is promised at {}: {name}",
             levels.join(", ")
         ),
         signature: Signature::new(
