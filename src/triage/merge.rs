@@ -3,6 +3,7 @@
 //! A run is known by its folder's name, eight random digits, so that merging the same folder twice changes
 //! nothing. Of two files of one name the smaller case stays.
 
+use std::fs::File;
 use std::path::Path;
 
 use super::error::TriageError;
@@ -88,8 +89,16 @@ fn copy(from: &Path, to: &Path) -> Result<(), TriageError> {
         cause,
     };
     let bytes = std::fs::read(from).map_err(unreadable)?;
+    let modified = std::fs::metadata(from).and_then(|file| file.modified());
     let folder = to.parent().unwrap_or(to);
     let written = std::fs::create_dir_all(folder).and_then(|()| whole_file::write(to, &bytes));
+    // When a run was saved last is told by the time of its file.
+    let written = written.and_then(|()| {
+        File::options()
+            .write(true)
+            .open(to)?
+            .set_modified(modified?)
+    });
     written.map_err(|cause| TriageError::Write {
         path: to.to_owned(),
         cause,

@@ -233,6 +233,52 @@ fn merging_a_folder_twice_changes_nothing() {
     assert_eq!(run(&["triage", &all, "merge", &all]).code, Some(2));
 }
 
+/// When a run was saved last is told by its file's time.
+#[test]
+fn a_merged_run_was_saved_when_it_was() {
+    let (out, into) = (folder(), folder());
+    campaign_in(out.path(), Registry::empty());
+    let runs = out.path().join("runs");
+    let run_folder = std::fs::read_dir(&runs).expect("it is there").next();
+    let name = run_folder.expect("one run").expect("a folder").file_name();
+    let saved = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_700_000_000);
+    let records = |folder: &Path| {
+        let files = std::fs::read_dir(folder.join("runs").join(&name)).expect("it is there");
+        let files = files.map(|file| file.expect("a file").path());
+        let files: Vec<_> = files
+            .filter(|path| path.extension().is_some_and(|e| e == "json"))
+            .collect();
+        assert!(!files.is_empty());
+        files
+    };
+    for file in records(out.path()) {
+        let file = std::fs::File::options()
+            .write(true)
+            .open(file)
+            .expect("it opens");
+        file.set_modified(saved).expect("its time is set");
+    }
+    let (from, all) = (shown(out.path()), shown(into.path()));
+    assert_eq!(run(&["triage", &all, "merge", &from]).code, Some(0));
+    for file in records(into.path()) {
+        let modified = std::fs::metadata(&file).and_then(|file| file.modified());
+        assert_eq!(modified.expect("a time"), saved, "{}", file.display());
+    }
+}
+
+#[test]
+fn nothing_is_merged_where_one_of_the_folders_is_none() {
+    let (out, into) = (folder(), folder());
+    campaign_in(out.path(), Registry::empty());
+    let all = into.path().join("all");
+    let (from, all_shown) = (shown(out.path()), shown(&all));
+    let missing = shown(&into.path().join("monday"));
+    let ran = run(&["triage", &all_shown, "merge", &from, &missing]);
+    assert_eq!(ran.code, Some(2), "{}", ran.err);
+    assert!(ran.err.contains("monday is no folder"), "{}", ran.err);
+    assert!(!all.join("runs").exists());
+}
+
 #[test]
 fn what_cannot_be_read_is_named_and_hides_nothing() {
     let out = folder();

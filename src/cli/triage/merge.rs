@@ -40,6 +40,13 @@ pub(super) fn run(
             own.display()
         )));
     }
+    // Before the first one is merged.
+    if let Some(missing) = arguments.from.iter().find(|from| !from.is_dir()) {
+        return Err(Failure::usage(format!(
+            "{} is no folder: give folders of findings, as fuzz --out makes them",
+            missing.display()
+        )));
+    }
     let _lock = super::findings::lock(folder)?;
     for from in &arguments.from {
         let merged = triage::merge(folder, from)?;
