@@ -379,3 +379,22 @@ fn an_internal_error_is_wrong_alone_and_the_report_has_its_message() {
         assert!(report.contains(part), "{report}");
     }
 }
+
+#[test]
+fn a_count_in_place_of_rows_is_not_held_against_a_sentence_about_the_count() {
+    let issue = |text: &str| {
+        let file = read(text, "x.sql").unwrap();
+        format_named("issue").unwrap().write(&file).unwrap().text
+    };
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let path = root.join("reproducers/mariadb/wrong-error-5b68972e.sql");
+    let text = std::fs::read_to_string(path).unwrap();
+    let sentence = "returns a count of the number of deleted rows";
+    let of_rows = issue(&text);
+    assert!(!of_rows.contains(sentence), "{of_rows}");
+    assert!(of_rows.contains("expected: an empty result"), "{of_rows}");
+    let count = text
+        .replace(" RETURNING t0.pkey", "")
+        .replace("@expect empty", "@expect affected 1");
+    assert!(issue(&count).contains(sentence));
+}

@@ -10,7 +10,7 @@ use crate::reproducer::{CaseFile, Expectation, Registry};
 /// An answer, as a person tells it.
 pub(super) fn answer(answer: &Expectation, dialect: &Dialect) -> String {
     match answer {
-        Expectation::Rows(rows) if rows.is_empty() => "no rows".to_owned(),
+        Expectation::Rows(rows) if rows.is_empty() => "an empty result".to_owned(),
         Expectation::Rows(_) => answer.to_string(),
         Expectation::Affected(1) => "1 row changed".to_owned(),
         Expectation::Affected(count) => format!("{count} rows changed"),

@@ -173,7 +173,7 @@ fn answer(client: &mut mysql::Conn, sql: &str) -> Option<String> {
         rows.push(format!("({})", cells.join(", ")));
     }
     Some(match rows.is_empty() {
-        true => "no rows".to_owned(),
+        true => "an empty result".to_owned(),
         false => rows.join(" "),
     })
 }

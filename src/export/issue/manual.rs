@@ -238,6 +238,11 @@ pub(super) fn sentence(scenario: &Scenario<'_>) -> Option<&'static ManualSentenc
         // All sentences but that of NOWAIT are about rows.
         return None;
     }
+    let is_count = matches!(step.seen, Some(Expectation::Affected(_)));
+    if is_count && matches!(step.right.first(), Some(Expectation::Rows(_))) {
+        // Nor does one say which kind of answer is due.
+        return None;
+    }
     let client = step.client?;
     let rule = rule(step, scenario.level(client)?)?;
     let own = scenario.clients.get(&client)?;

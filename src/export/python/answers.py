@@ -20,7 +20,7 @@ class Rows:
 
     def __str__(self):
         if not self.cells:
-            return "no rows"
+            return "an empty result"
         return " ".join("(" + ", ".join(map(shown, row)) + ")" for row in self.cells)
 
 
