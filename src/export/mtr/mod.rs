@@ -24,7 +24,7 @@ use crate::model::SessionId;
 use crate::reproducer::CaseFile;
 use due::{Detour, Due, closes_deadlock};
 use hex::by_hex;
-use pages::Pages;
+use pages::{Awaited, Pages};
 use refused_late::is_refused_late;
 
 /// How long the test waits for a statement to wait, in seconds, before it fails.
@@ -139,7 +139,11 @@ impl<'s> Writer<'s> {
             Turn::StillWaits(step) => {
                 let went_on = format!("# The bug: {} went on here.", client(step));
                 self.pages.command(&went_on);
-                self.pages.wait(&client(step), !self.compared, WAIT_SECONDS);
+                let awaited = match self.compared {
+                    true => Awaited::Wait,
+                    false => Awaited::MoreOrAnswer,
+                };
+                self.pages.wait(&client(step), awaited, WAIT_SECONDS);
                 // What it answers when it goes on later was seen nowhere.
                 self.in_flight = None;
                 self.stop_comparing();
@@ -161,13 +165,20 @@ impl<'s> Writer<'s> {
     }
 
     fn send(&mut self, step: &'s ClientStep, may_answer: bool) {
-        self.pages.go_to(&client(step));
-        note_fault(&mut self.pages, step, self.scenario);
-        self.pages.send(&step.sql);
         // Behind a wrong answer another one may wait, and the wait that closes a deadlock is over at
         // once.
         let may_answer = may_answer || !self.compared || closes_deadlock(step, self.scenario);
-        self.pages.wait(&client(step), may_answer, WAIT_SECONDS);
+        let awaited = match may_answer {
+            true => Awaited::WaitOrAnswer,
+            false => Awaited::Wait,
+        };
+        if awaited == Awaited::WaitOrAnswer {
+            self.pages.number(&client(step));
+        }
+        self.pages.go_to(&client(step));
+        note_fault(&mut self.pages, step, self.scenario);
+        self.pages.send(&step.sql);
+        self.pages.wait(&client(step), awaited, WAIT_SECONDS);
         // The others go on before it then, and their answers were seen behind it.
         if step.waits_wrongly() {
             self.stop_comparing();

@@ -15,7 +15,30 @@ pub(super) struct Pages {
     open: BTreeSet<String>,
     /// The statements that take away what the test made.
     drops: Vec<String>,
+    /// Whether the test has said how the server numbers the statements of a client.
+    says_how_to_number: bool,
 }
+
+/// What a test waits for when it has sent a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Awaited {
+    /// It waits for a lock.
+    Wait,
+    /// It waits, or it is answered. The client sleeps before the server has taken it, too, so that its number must be
+    /// known from before ([`Pages::number`]).
+    WaitOrAnswer,
+    /// The same of a statement that was seen waiting before.
+    MoreOrAnswer,
+}
+
+/// How MariaDB numbers statements when it takes them, and MySQL when it has answered them, if its performance schema is on.
+const NUMBERS: &str = "\
+# How the server numbers the statements of a client.
+--let $number= p.query_id
+if (`SELECT VERSION() NOT LIKE '%MariaDB%'`)
+{
+  --let $number= (SELECT MAX(s.end_event_id) FROM performance_schema.events_statements_current s JOIN performance_schema.threads t ON t.thread_id = s.thread_id WHERE t.processlist_id = p.id)
+}";
 
 impl Pages {
     /// Empty pages of a test that these statements clear away.
@@ -53,6 +76,18 @@ impl Pages {
         self.result.push_str(&format!("{sql};\n"));
     }
 
+    /// Takes the number of the last statement of a client, before the next one is sent to it.
+    pub(super) fn number(&mut self, name: &str) {
+        self.go_to("default");
+        if !self.says_how_to_number {
+            self.says_how_to_number = true;
+            self.command(NUMBERS);
+        }
+        self.command(&format!(
+            "--let ${name}_last= `SELECT IFNULL($number, -1) FROM information_schema.processlist p WHERE p.id = ${name}_id`"
+        ));
+    }
+
     /// What mysqltest prints behind the last statement.
     pub(super) fn expect(&mut self, text: &str) {
         self.result.push_str(text);
@@ -84,10 +119,17 @@ impl Pages {
 
     /// Waits until the statement that was sent waits for a row lock or another lock of the server, or
     /// was answered, where it may be. Its own connection can ask nothing meanwhile.
-    pub(super) fn wait(&mut self, name: &str, may_answer: bool, seconds: u32) {
-        let (about, answered) = match may_answer {
-            true => (" or is answered", "p.command = 'Sleep' OR "),
-            false => ("", ""),
+    pub(super) fn wait(&mut self, name: &str, awaited: Awaited, seconds: u32) {
+        let answered = match awaited {
+            Awaited::Wait => String::new(),
+            Awaited::WaitOrAnswer => format!(
+                "(p.command = 'Sleep' AND (${name}_last = -1 OR $number <> ${name}_last))\n       OR "
+            ),
+            Awaited::MoreOrAnswer => "p.command = 'Sleep' OR ".to_owned(),
+        };
+        let about = match awaited {
+            Awaited::Wait => "",
+            Awaited::WaitOrAnswer | Awaited::MoreOrAnswer => " or is answered",
         };
         self.go_to("default");
         self.command(&format!("# Until {name} waits for a lock{about}."));
