@@ -199,13 +199,15 @@ fn ending(
                 .filter(|statement| statement.id.transaction == transaction)
                 .count();
             let sent = execution.records.values().filter(of).count();
+            let why = match kind.is_begin() && last.outcome.error_class().is_some() {
+                true => "did not begin",
+                false => "was aborted by the engine",
+            };
             Some(match planned - sent {
                 0 if kind.is_end() => "was rolled back, for its end was refused".to_owned(),
                 0 => "was left open and rolled back".to_owned(),
-                1 => "was aborted by the engine; its last statement was not sent".to_owned(),
-                rest => {
-                    format!("was aborted by the engine; its last {rest} statements were not sent")
-                }
+                1 => format!("{why}; its last statement was not sent"),
+                rest => format!("{why}; its last {rest} statements were not sent"),
             })
         }
     }

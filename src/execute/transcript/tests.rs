@@ -188,6 +188,30 @@ fn a_victim_shows_that_its_remaining_statements_were_not_sent() {
 }
 
 #[test]
+fn a_transaction_whose_begin_was_refused_was_not_aborted() {
+    use StatementKind::{BeginImmediate, Commit, Select};
+    let busy = Outcome::Rejected(SqlError {
+        code: "5".to_owned(),
+        class: ErrorClass::Busy,
+        message: "database is locked".to_owned(),
+    });
+    Script::new()
+        .send(1, BeginImmediate, "BEGIN IMMEDIATE")
+        .answer(busy)
+        .check(
+            &[(1, Select, "SELECT * FROM t"), (1, Commit, "COMMIT")],
+            |execution| {
+                let aborted = TransactionStatus::Aborted(Tick(2));
+                execution.transactions.insert(TransactionId(1), aborted);
+            },
+            &expect![[r#"
+                s1  T1.1  BEGIN IMMEDIATE                              -> busy (5): database is locked
+                T1 did not begin; its last 2 statements were not sent
+            "#]],
+        );
+}
+
+#[test]
 fn control_characters_in_answers_and_statements_are_escaped() {
     use StatementKind::{Select, Update};
     let text = Value::Text("\u{1b}[2Jx\u{202e}\u{7}".to_owned());
