@@ -14,6 +14,7 @@ use super::value::{oracle_names, oracles_named, positive};
 use crate::campaign::{self, OutageSearch, ServerWorkplace, Sighting, StopFlag};
 use crate::engine::{self, EngineError, OpenOptions, Server};
 use crate::execute::Driver;
+use crate::minimize::MinimizeBudget;
 use crate::model::TestCase;
 use crate::oracle::Oracle;
 use crate::reproducer::{self, CaseFile};
@@ -131,7 +132,14 @@ impl Smaller<'_> {
     /// The smallest case of the finding that an oracle finds in every run, or of the loss of the server.
     fn find(self, case: &TestCase, mut driver: Driver<'_>) -> Result<Option<Sighting>, Failure> {
         let stop = StopFlag::default();
-        let found = campaign::minimize_case(case, &mut driver, self.oracles, self.times, &stop);
+        let found = campaign::minimize_case(
+            case,
+            &mut driver,
+            self.oracles,
+            self.times,
+            MinimizeBudget::default(),
+            &stop,
+        );
         if let Err(error) = &found
             && campaign::is_loss(error)
         {

@@ -21,6 +21,7 @@ use rashomon::replay::{self, EXPECTATION, ReplayOptions};
 use rashomon::reproducer::{self, CaseFile, Registry};
 
 use crate::execute::{On, case, server};
+use crate::minimize::PATIENT;
 
 const OBSERVER: TxCheck = TxCheck {
     learner: Learner::Observer,
@@ -433,7 +434,8 @@ fn verdicts(
     if heard != replayed {
         return Some(Err(format!("hear says {heard:?}, replay {replayed:?}")));
     }
-    let minimized = campaign::minimize_case(case, driver, ORACLES, 1, &StopFlag::default());
+    let minimized =
+        campaign::minimize_case(case, driver, ORACLES, 1, PATIENT, &StopFlag::default());
     let minimized = minimized.expect("an answer").is_some();
     if minimized != hearing.violation(|_| true).is_some() {
         return Some(Err(format!("hear says {heard:?}, minimized: {minimized}")));

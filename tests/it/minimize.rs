@@ -1,10 +1,13 @@
 //! Findings of live engines come down to what a person can read.
 
+use std::time::Duration;
+
 use rashomon::campaign::{self, StopFlag};
 use rashomon::engine::{self, OpenOptions, Server};
 use rashomon::execute::Driver;
 use rashomon::generate::{GenerateOptions, LevelChoice, generate};
 use rashomon::grammar::Grammar;
+use rashomon::minimize::MinimizeBudget;
 use rashomon::model::{IsolationLevel, SetupKind, TestCase};
 use rashomon::oracle::{Oracle, SerialOracle, hear};
 use rashomon::reproducer::{CaseFile, Registry};
@@ -15,6 +18,12 @@ use crate::servers::{self, Needs};
 
 /// Cases within which a claim that does not hold must show.
 const CASES_MAX: u64 = 300;
+
+/// A loaded machine takes longer than a finding may cost in a run.
+pub(crate) const PATIENT: MinimizeBudget = MinimizeBudget {
+    candidates: 800,
+    time: Duration::from_secs(1_200),
+};
 
 /// How often a case must show its violation to be minimized here: tests/it/flaky.rs has the others.
 const CONFIRMATIONS: usize = 20;
@@ -55,9 +64,16 @@ fn a_false_claim_comes_down_to_a_few_lines(server: &dyn Server, level: Isolation
     let mut driver = Driver::open(server, &database).expect("a database of our own");
     let case = first_violation(server, &mut driver, level).expect("a violation");
     let oracles: &[&dyn Oracle] = &[&SerialOracle];
-    let sighting = campaign::minimize_case(&case, &mut driver, oracles, 3, &StopFlag::default())
-        .expect("an answer")
-        .expect("the violation again");
+    let sighting = campaign::minimize_case(
+        &case,
+        &mut driver,
+        oracles,
+        3,
+        PATIENT,
+        &StopFlag::default(),
+    )
+    .expect("an answer")
+    .expect("the violation again");
 
     let small = &sighting.case;
     let edges = |case: &TestCase| {

@@ -11,6 +11,7 @@ use rashomon::oracle::{ORACLES, hear};
 use rashomon::reproducer;
 
 use crate::heard::{first_finding, open_planted};
+use crate::minimize::PATIENT;
 use crate::plant::Fault;
 use crate::servers::{Needs, url};
 
@@ -131,9 +132,10 @@ fn a_returned_row_that_is_missing_comes_down_to_its_statement() {
         return;
     };
     let found = first_heard(&url, Fault::ReturningMissesRow, |case, driver| {
-        let sighting = campaign::minimize_case(case, driver, ORACLES, 3, &StopFlag::default())
-            .expect("an answer")
-            .expect("the violation again");
+        let sighting =
+            campaign::minimize_case(case, driver, ORACLES, 3, PATIENT, &StopFlag::default())
+                .expect("an answer")
+                .expect("the violation again");
         let small = sighting.case.statements.iter();
         let work: Vec<&str> = small
             .filter(|s| !s.effect.kind.is_begin() && !s.effect.kind.is_end())

@@ -9,5 +9,5 @@
 /* init */ INSERT INTO t1 (pkey, c0) VALUES (1, 20), (5, 24);
 /* init */ INSERT INTO t2 (pkey, c0, c1) VALUES (1, -1, 20), (3, NULL, 24);
 /* init */ INSERT INTO t0 (pkey, c1) VALUES (2, 1);
-/* s1 */ DELETE FROM t2;                          -- @expect error foreign-key
+/* s1 */ DELETE FROM t2;                    -- @expect error foreign-key
 /* s2 */ DELETE FROM t1 WHERE t1.pkey = 5;

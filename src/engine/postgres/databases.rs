@@ -44,6 +44,20 @@ impl PostgresDatabases {
         let rows = session.rows(USER_TABLES)?;
         Ok(first_text(&rows).as_deref() != Some("0"))
     }
+
+    /// A database that we may not enter has none.
+    fn marker_inside(&self, name: &str) -> Result<Option<Marker>, EngineError> {
+        let mut inside = match PostgresSession::open(&self.access, Some(name)) {
+            Ok(session) => session,
+            Err(EngineError::Login { .. }) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let sql = format!("SELECT run_id, host, pid, created FROM {MARKER_TABLE}");
+        let Outcome::Rows(rows) = inside.send(&sql)? else {
+            return Ok(None);
+        };
+        Ok(rows.first().and_then(Marker::of_row))
+    }
 }
 
 impl Databases for PostgresDatabases {
@@ -72,18 +86,12 @@ impl Databases for PostgresDatabases {
         Ok(foreign)
     }
 
-    /// A database that we may not enter has none.
+    /// One that another run drops while we look ends our connection first, and is not there the next time.
     fn marker(&mut self, name: &str) -> Result<Option<Marker>, EngineError> {
-        let mut inside = match PostgresSession::open(&self.access, Some(name)) {
-            Ok(session) => session,
-            Err(EngineError::Login { .. }) => return Ok(None),
-            Err(error) => return Err(error),
-        };
-        let sql = format!("SELECT run_id, host, pid, created FROM {MARKER_TABLE}");
-        let Outcome::Rows(rows) = inside.send(&sql)? else {
-            return Ok(None);
-        };
-        Ok(rows.first().and_then(Marker::of_row))
+        match self.marker_inside(name) {
+            Err(EngineError::ConnectionLost { .. }) => self.marker_inside(name),
+            marker_or_error => marker_or_error,
+        }
     }
 
     fn make(&mut self, name: &str, marker: &Marker) -> Result<(), EngineError> {
