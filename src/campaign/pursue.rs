@@ -8,7 +8,6 @@ use super::shared::Shared;
 use super::sighting::{Looking, Reduced, Sameness, Sighting, same_shape};
 use crate::engine::EngineError;
 use crate::execute::Executor;
-use crate::minimize::MinimizeBudget;
 use crate::model::{Execution, Finding, Pace, TestCase, Verdict};
 use crate::oracle::{Evidence, Explained, Heard, Oracle, hear, unstable_prediction};
 use crate::reproducer::{PublishError, Reproduced};
@@ -151,12 +150,11 @@ impl Pursuit<'_> {
     /// minimizer is asked again for one that differs in the same direction, at a statement of the same
     /// kind: or the one that was seen a thousand times would hide the one that was seen once.
     fn minimize(&mut self, raw: &Sighting) -> Result<(Sighting, IsMinimized), EngineError> {
-        let budget = MinimizeBudget::default();
-        let mut reduced = self.looking().minimize(raw, Sameness::Anomaly, budget)?;
+        let mut reduced = self.looking().minimize(raw, Sameness::Anomaly)?;
         if let Reduced::To(smaller) = &reduced {
             let (found, signature) = (&raw.finding.signature, &smaller.finding.signature);
             if !same_shape(signature, found) && self.conclusion().is_old(smaller) {
-                reduced = self.looking().minimize(raw, Sameness::Shape, budget)?;
+                reduced = self.looking().minimize(raw, Sameness::Shape)?;
             }
         }
         Ok(match reduced {

@@ -142,7 +142,6 @@ impl Looking<'_> {
         &mut self,
         raw: &Sighting,
         sameness: Sameness,
-        budget: MinimizeBudget,
     ) -> Result<Reduced, EngineError> {
         let signature = raw.finding.signature.clone();
         let (stop, note) = (self.stop.clone(), self.note.clone());
@@ -160,7 +159,12 @@ impl Looking<'_> {
             }
             Ok(shown)
         };
-        let minimized = minimize::minimize(&raw.case, &dialect, &mut predicate, budget);
+        let minimized = minimize::minimize(
+            &raw.case,
+            &dialect,
+            &mut predicate,
+            MinimizeBudget::default(),
+        );
         if let MinimizeEnd::Failed(error) = minimized.end {
             return Err(error);
         }
@@ -211,7 +215,6 @@ pub fn minimize_case(
     executor: &mut dyn Executor,
     oracles: &[&dyn Oracle],
     confirmations: u32,
-    budget: MinimizeBudget,
     stop: &StopFlag,
 ) -> Result<Option<Sighting>, EngineError> {
     let hearing = hear(case, executor, oracles)?;
@@ -228,12 +231,10 @@ pub fn minimize_case(
         };
         let (hits, sighting) = looking.confirm(case, &finding.signature, confirmations)?;
         if let Some(raw) = sighting.filter(|_| hits == confirmations) {
-            return Ok(Some(
-                match looking.minimize(&raw, Sameness::Shape, budget)? {
-                    Reduced::To(minimized) => *minimized,
-                    Reduced::Smallest | Reduced::Unreliable => raw,
-                },
-            ));
+            return Ok(Some(match looking.minimize(&raw, Sameness::Shape)? {
+                Reduced::To(minimized) => *minimized,
+                Reduced::Smallest | Reduced::Unreliable => raw,
+            }));
         }
     }
     Ok(None)

@@ -118,8 +118,7 @@ impl<'a> Alone<'a> {
         let Some(record) = self.evidence.execution.records.get(&id) else {
             return Ok(Some(Vec::new()));
         };
-        let place = self.with_parents(statement, place);
-        if !self.put_all(place)? {
+        if !self.put_for(statement, place)? {
             return Ok(None);
         }
         let predicted = self.run_as_its_transaction_may(statement)?;
@@ -162,8 +161,7 @@ impl<'a> Alone<'a> {
         let Some(shape) = self.evidence.case.table(table) else {
             return Ok(None);
         };
-        let tables = self.with_parents(statement, tables);
-        if !self.put_all(tables)? {
+        if !self.put_for(statement, tables)? {
             return Ok(None);
         }
         let outcome = self.run_as_its_transaction_may(statement)?;
@@ -179,8 +177,7 @@ impl<'a> Alone<'a> {
         statement: &CaseStatement,
         tables: SeenTables,
     ) -> Result<Option<Outcome>, EngineError> {
-        let tables = self.with_parents(statement, tables);
-        if !self.put_all(tables)? {
+        if !self.put_for(statement, tables)? {
             return Ok(None);
         }
         let outcome = self.run_as_its_transaction_may(statement)?;
@@ -296,6 +293,15 @@ impl<'a> Alone<'a> {
             };
         }
         contents
+    }
+
+    /// As [`Self::put_all`], with the parents of the rows that a write finds.
+    fn put_for(
+        &mut self,
+        statement: &CaseStatement,
+        tables: SeenTables,
+    ) -> Result<bool, EngineError> {
+        self.put_all(self.with_parents(statement, tables))
     }
 
     /// Makes tables hold these rows. False where a table refuses them: all are as the set-up left them then.

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use super::alone::{Alone, Contents, SeenTables};
 use super::moment::ShownUntil;
-use crate::model::{CaseStatement, ForeignKey, Row, TableShape, Value};
+use crate::model::{CaseStatement, ForeignKey, TableShape};
 
 impl Alone<'_> {
     /// The tables of a write, and with them those that they reference and that lack the parent of one of their rows, as
@@ -21,16 +21,14 @@ impl Alone<'_> {
         statement: &CaseStatement,
         mut tables: SeenTables,
     ) -> SeenTables {
-        if !statement.effect.kind.is_write() {
+        let record = self.evidence.execution.records.get(&statement.id);
+        let Some(record) = record.filter(|_| statement.effect.kind.is_write()) else {
             return tables;
-        }
+        };
+        let until = ShownUntil::Committed(record.answered);
         for parent in self.lacking_a_parent(&tables) {
-            let record = self.evidence.execution.records.get(&statement.id);
-            if let Some(answered) = record.map(|record| record.answered) {
-                let until = ShownUntil::Committed(answered);
-                let rows = self.table_at(&parent, statement.id, until);
-                tables.insert(parent, rows);
-            }
+            let rows = self.table_at(&parent, statement.id, until);
+            tables.insert(parent, rows);
         }
         tables
     }
@@ -59,26 +57,17 @@ impl Alone<'_> {
     }
 }
 
-/// Whether a row of a child has values in all columns of its foreign key, and no row of the parent has them. Values that
-/// are equal in another spelling count as different, which costs a look at the parents.
+/// Whether a row of a child has values in all columns of its foreign key, and no row of the parent has them.
 fn has_an_orphan(
     (child, rows): (&TableShape, &Contents),
     (parent, stand): (&TableShape, Option<&Contents>),
     key: &ForeignKey,
 ) -> bool {
-    let values = |shape: &TableShape, columns: &[String], row: &Row| -> Option<Vec<Value>> {
-        let values = columns
-            .iter()
-            .map(|column| row.get(shape.column(column)?).cloned());
-        let values: Vec<Value> = values.collect::<Option<_>>()?;
-        (!values.contains(&Value::Null)).then_some(values)
-    };
-    let parents: Vec<Vec<Value>> = stand
-        .into_iter()
-        .flat_map(Contents::values)
-        .filter_map(|row| values(parent, &key.parent_columns, row))
+    let parents = stand.into_iter().flat_map(Contents::values);
+    let parents: BTreeSet<_> = parents
+        .filter_map(|row| parent.key_of(&key.parent_columns, row))
         .collect();
     rows.values()
-        .filter_map(|row| values(child, &key.columns, row))
+        .filter_map(|row| child.key_of(&key.columns, row))
         .any(|wanted| !parents.contains(&wanted))
 }
