@@ -8,6 +8,7 @@ use super::shared::Shared;
 use super::sighting::{Looking, Reduced, Sameness, Sighting, same_shape};
 use crate::engine::EngineError;
 use crate::execute::Executor;
+use crate::minimize::MinimizeBudget;
 use crate::model::{Execution, Finding, Pace, TestCase, Verdict};
 use crate::oracle::{Evidence, Explained, Heard, Oracle, hear, unstable_prediction};
 use crate::reproducer::{PublishError, Reproduced};
@@ -213,6 +214,7 @@ impl Pursuit<'_> {
             executor: self.executor,
             oracle: self.oracle,
             confirmations: self.shared.settings.confirmations,
+            budget: MinimizeBudget::default(),
             stop: self.shared.stop.clone(),
             note: self.note.clone(),
         }

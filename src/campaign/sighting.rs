@@ -61,6 +61,8 @@ pub(super) struct Looking<'a> {
     pub oracle: &'a dyn Oracle,
     /// Runs that must all show a violation.
     pub confirmations: u32,
+    /// What making one case smaller may cost.
+    pub budget: MinimizeBudget,
     pub stop: StopFlag,
     /// Told how far it is.
     pub note: PursuitNote,
@@ -144,7 +146,7 @@ impl Looking<'_> {
         sameness: Sameness,
     ) -> Result<Reduced, EngineError> {
         let signature = raw.finding.signature.clone();
-        let (stop, note) = (self.stop.clone(), self.note.clone());
+        let (stop, note, budget) = (self.stop.clone(), self.note.clone(), self.budget);
         note.minimizing(&raw.case, &raw.case);
         let dialect = self.executor.dialect().clone();
         let mut predicate = |candidate: &TestCase| -> Result<bool, EngineError> {
@@ -159,12 +161,7 @@ impl Looking<'_> {
             }
             Ok(shown)
         };
-        let minimized = minimize::minimize(
-            &raw.case,
-            &dialect,
-            &mut predicate,
-            MinimizeBudget::default(),
-        );
+        let minimized = minimize::minimize(&raw.case, &dialect, &mut predicate, budget);
         if let MinimizeEnd::Failed(error) = minimized.end {
             return Err(error);
         }
@@ -215,6 +212,7 @@ pub fn minimize_case(
     executor: &mut dyn Executor,
     oracles: &[&dyn Oracle],
     confirmations: u32,
+    budget: MinimizeBudget,
     stop: &StopFlag,
 ) -> Result<Option<Sighting>, EngineError> {
     let hearing = hear(case, executor, oracles)?;
@@ -226,6 +224,7 @@ pub fn minimize_case(
             executor,
             oracle: oracles[heard.judge],
             confirmations,
+            budget,
             stop: stop.clone(),
             note: PursuitNote::unheard(),
         };
