@@ -15,7 +15,7 @@ use rashomon::reproducer::Registry;
 use serde_json::Value as Json;
 
 use crate::commands::assert_described_as;
-use crate::program::{Ran, folder, run, shown};
+use crate::program::{Ran, files, folder, run, shown};
 use crate::scripted::{ANY_RUN, Witness, parts, settings};
 use crate::servers;
 
@@ -238,18 +238,11 @@ fn merging_a_folder_twice_changes_nothing() {
 fn a_merged_run_was_saved_when_it_was() {
     let (out, into) = (folder(), folder());
     campaign_in(out.path(), Registry::empty());
-    let runs = out.path().join("runs");
-    let run_folder = std::fs::read_dir(&runs).expect("it is there").next();
-    let name = run_folder.expect("one run").expect("a folder").file_name();
     let saved = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_700_000_000);
     let records = |folder: &Path| {
-        let files = std::fs::read_dir(folder.join("runs").join(&name)).expect("it is there");
-        let files = files.map(|file| file.expect("a file").path());
-        let files: Vec<_> = files
-            .filter(|path| path.extension().is_some_and(|e| e == "json"))
-            .collect();
-        assert!(!files.is_empty());
-        files
+        let records = files(&folder.join("runs"), ".json");
+        assert!(!records.is_empty());
+        records
     };
     for file in records(out.path()) {
         let file = std::fs::File::options()

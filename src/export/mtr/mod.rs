@@ -169,12 +169,12 @@ impl<'s> Writer<'s> {
         // once.
         let may_answer = may_answer || !self.compared || closes_deadlock(step, self.scenario);
         let awaited = match may_answer {
-            true => Awaited::WaitOrAnswer,
+            true => {
+                self.pages.number(&client(step));
+                Awaited::WaitOrAnswer
+            }
             false => Awaited::Wait,
         };
-        if awaited == Awaited::WaitOrAnswer {
-            self.pages.number(&client(step));
-        }
         self.pages.go_to(&client(step));
         note_fault(&mut self.pages, step, self.scenario);
         self.pages.send(&step.sql);

@@ -120,16 +120,16 @@ impl Pages {
     /// Waits until the statement that was sent waits for a row lock or another lock of the server, or
     /// was answered, where it may be. Its own connection can ask nothing meanwhile.
     pub(super) fn wait(&mut self, name: &str, awaited: Awaited, seconds: u32) {
-        let answered = match awaited {
-            Awaited::Wait => String::new(),
-            Awaited::WaitOrAnswer => format!(
-                "(p.command = 'Sleep' AND (${name}_last = -1 OR $number <> ${name}_last))\n       OR "
+        let or_answered = " or is answered";
+        let (about, answered) = match awaited {
+            Awaited::Wait => ("", String::new()),
+            Awaited::WaitOrAnswer => (
+                or_answered,
+                format!(
+                    "(p.command = 'Sleep' AND (${name}_last = -1 OR $number <> ${name}_last))\n       OR "
+                ),
             ),
-            Awaited::MoreOrAnswer => "p.command = 'Sleep' OR ".to_owned(),
-        };
-        let about = match awaited {
-            Awaited::Wait => "",
-            Awaited::WaitOrAnswer | Awaited::MoreOrAnswer => " or is answered",
+            Awaited::MoreOrAnswer => (or_answered, "p.command = 'Sleep' OR ".to_owned()),
         };
         self.go_to("default");
         self.command(&format!("# Until {name} waits for a lock{about}."));
