@@ -507,6 +507,47 @@ fn exported_tests_of_a_false_claim_pass_at_the_claimed_level_and_fail_at_the_run
     );
 }
 
+/// The subquery of the write takes no lock at READ COMMITTED and reads what was there before it waited; at REPEATABLE READ
+/// it takes one behind the wait. The answer behind it tells the levels apart, and was seen at one count only.
+#[test]
+fn an_exported_test_is_skipped_where_a_write_that_waited_changes_more_at_the_claimed_level() {
+    const TEST: &str =
+        "an_exported_test_is_skipped_where_a_write_that_waited_changes_more_at_the_claimed_level";
+    let Some(suite) = MysqlTest::on(TEST, Needs::MariaDb) else {
+        return;
+    };
+    let text = "--! format = 1\n--! engine = \"mariadb\"\n--! isolation = \"READ COMMITTED\"\n\
+                --! claim = \"REPEATABLE READ\"\n\
+                --! session_setup = [\"SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED\"]\n\
+                /* init */ CREATE TABLE t (id INT PRIMARY KEY, v INT);\n\
+                /* init */ CREATE TABLE u (id INT PRIMARY KEY);\n\
+                /* init */ INSERT INTO t VALUES (1, 10);\n\
+                /* s2 */ BEGIN;\n\
+                /* s2 */ SELECT id FROM u; -- @got empty\n\
+                /* s1 */ BEGIN;\n\
+                /* s1 */ UPDATE t SET v = 11 WHERE id = 1; -- @got affected 1\n\
+                /* s2 */ UPDATE t SET v = v + 1 WHERE EXISTS (SELECT 1 FROM u WHERE u.id = t.id); \
+                -- @blocks s1  @got affected 0\n\
+                /* s1 */ INSERT INTO u VALUES (1); -- @got affected 1\n\
+                /* s1 */ COMMIT; -- @resumes s2\n\
+                /* s2 */ SELECT id FROM u; -- @got (1)  @expect empty\n\
+                /* s2 */ COMMIT;\n";
+    let at_run_level = reproducer::read(text, "x.sql").expect("it reads");
+    let failed = suite.run(&at_run_level, 1).expect_err("the claim is false");
+    assert!(failed.contains("mismatch"), "{failed}");
+    let setup = "LEVEL READ COMMITTED";
+    let text = text.replace(setup, "LEVEL REPEATABLE READ");
+    let at_claimed_level = reproducer::read(&text, "x.sql").expect("it reads");
+    let skipped = suite
+        .run(&at_claimed_level, 1)
+        .expect_err("the test is skipped");
+    assert!(skipped.starts_with("exit status: 62"), "{skipped}");
+    assert!(
+        skipped.contains("changes another number of rows"),
+        "{skipped}"
+    );
+}
+
 /// Go's own formatter parses what it formats.
 #[test]
 fn gofmt_has_nothing_to_change_in_tests_for_testkit() {

@@ -276,7 +276,15 @@ impl<'s> Writer<'s> {
 fn detour(step: &ClientStep, may_be_refused: bool, scenario: &Scenario<'_>) -> Detour {
     let session = step.client.map(SessionId);
     match session.filter(|_| may_be_refused) {
-        Some(session) => Detour::LockInTheWay(scenario.case.judged_level(session)),
+        Some(session) => {
+            let case = &scenario.case;
+            let judged = case.judged_level(session);
+            let is_claimed = judged > case.level(session);
+            match is_claimed && step.waits && !step.is_disputed() {
+                true => Detour::WaitAtAnotherLevel(judged),
+                false => Detour::LockInTheWay(judged),
+            }
+        }
         None if closes_deadlock(step, scenario) => Detour::OtherVictim,
         None => Detour::None,
     }

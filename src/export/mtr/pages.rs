@@ -187,6 +187,12 @@ impl Pages {
         self.skip_if("$waits", why);
     }
 
+    /// Ends the test, as one that was not run, where the last statement changed another number of rows.
+    pub(super) fn skip_unless_changed(&mut self, count: u64, why: &str) {
+        self.command("--let $changed= `SELECT ROW_COUNT()`");
+        self.skip_if(&format!("$changed != {count}"), why);
+    }
+
     /// Ends the test, as one that was not run, where a condition holds: the answers after that were never
     /// seen. Nothing of it is left for the next test of the suite to stumble over.
     pub(super) fn skip_if(&mut self, condition: &str, why: &str) {

@@ -324,6 +324,34 @@ fn what_only_a_claimed_level_has_wait_is_not_waited_for_and_ends_the_test_as_ski
 }
 
 #[test]
+fn the_count_of_a_write_that_waited_may_be_another_one_at_a_claimed_level() {
+    let steps = "/* s1 */ BEGIN;\n\
+                 /* s1 */ UPDATE t SET v = 11 WHERE id = 1; -- @got affected 1\n\
+                 /* s2 */ BEGIN;\n\
+                 /* s2 */ DELETE FROM t WHERE v = 11; -- @blocks s1  @got affected 0\n\
+                 /* s1 */ COMMIT; -- @resumes s2\n\
+                 /* s2 */ SELECT v FROM t WHERE id = 1; -- @got (11)  @expect (10)\n\
+                 /* s2 */ COMMIT;\n";
+    let counted = "--let $changed= `SELECT ROW_COUNT()`\nif ($changed != 0)\n{\n";
+    let skipped =
+        "--skip This statement waited, and changes another number of rows than in the run";
+    let claimed = exported(&format!("{CLAIM}{TABLE}{steps}")).text;
+    assert!(claimed.contains(counted), "{claimed}");
+    assert!(claimed.contains(skipped), "{claimed}");
+    // The count is compared where it is the wrong answer, where nothing stronger is claimed, and where nothing waited.
+    let wrong = steps.replace("affected 0", "affected 0  @expect affected 1");
+    let wrong = format!("{CLAIM}{TABLE}{wrong}");
+    for case in [wrong.clone(), format!("{TABLE}{steps}")] {
+        let text = exported(&case).text;
+        assert!(text.contains("--reap\n"), "{text}");
+        assert!(!text.contains("$changed"), "{text}");
+    }
+    assert_eq!(claimed.matches("SELECT ROW_COUNT();\n").count(), 1);
+    let text = exported(&wrong).text;
+    assert_eq!(text.matches("SELECT ROW_COUNT();\n").count(), 2, "{text}");
+}
+
+#[test]
 fn a_rejection_that_is_due_is_no_detour_of_a_claim() {
     let steps = "/* s2 */ BEGIN;\n\
                  /* s1 */ INSERT INTO t VALUES (1, 1); -- @error duplicate\n\
