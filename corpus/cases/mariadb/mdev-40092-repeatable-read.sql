@@ -14,6 +14,6 @@
 /* s2 T2.1 */ SET innodb_snapshot_isolation=ON;
 /* s2 T3.1 */ START TRANSACTION WITH CONSISTENT SNAPSHOT;
 /* s1 T1.2 */ DELETE FROM t0 WHERE TRUE;
-/* s2 T3.2 */ SELECT t0.c0, t0.c1, t0.c2 FROM t0 WHERE TRUE FOR UPDATE; -- @got empty  @expect error serialization
-/* s1 T1.3 */ COMMIT;
+/* s2 T3.2 */ SELECT t0.c0, t0.c1, t0.c2 FROM t0 WHERE TRUE FOR UPDATE; -- @blocks s1  @got empty  @expect error serialization
+/* s1 T1.3 */ COMMIT;                       -- @resumes s2
 /* s2 T3.3 */ COMMIT;

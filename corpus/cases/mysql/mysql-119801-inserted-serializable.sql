@@ -9,6 +9,6 @@
 /* init */ INSERT INTO t (pkey, x, c0) VALUES (1, 0, 1), (3, 0, 99);
 /* s1 T1.1 */ BEGIN;
 /* s1 T1.2 */ INSERT INTO t (pkey, x, c0) VALUES (2, 0, 50);
-/* s2 T2.1 */ UPDATE t SET x = 7 WHERE pkey = 2; -- @got affected 0  @expect affected 1  @expect error deadlock
+/* s2 T2.1 */ UPDATE t SET x = 7 WHERE pkey = 2; -- @blocks s1  @got affected 0  @expect affected 1  @expect error deadlock
 /* s1 T1.3 */ UPDATE t SET c0 = 40 WHERE pkey = 2;
-/* s1 T1.4 */ COMMIT;
+/* s1 T1.4 */ COMMIT;                       -- @resumes s2

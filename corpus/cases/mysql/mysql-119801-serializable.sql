@@ -9,6 +9,6 @@
 /* init */ INSERT INTO t (pkey, x, c0) VALUES (1, 0, 1), (2, 0, 50), (3, 0, 99);
 /* s1 T1.1 */ BEGIN;
 /* s1 T1.2 */ SELECT x FROM t WHERE pkey = 2 FOR UPDATE; -- @expect (0)
-/* s2 T2.1 */ SELECT x, c0 FROM t WHERE pkey = 2 FOR UPDATE; -- @got empty  @expect (0, 40)  @expect error deadlock
+/* s2 T2.1 */ SELECT x, c0 FROM t WHERE pkey = 2 FOR UPDATE; -- @blocks s1  @got empty  @expect (0, 40)  @expect error deadlock
 /* s1 T1.3 */ UPDATE t SET c0 = 40 WHERE pkey = 2; -- @expect affected 1
-/* s1 T1.4 */ COMMIT;
+/* s1 T1.4 */ COMMIT;                       -- @resumes s2
