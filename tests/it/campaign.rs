@@ -12,7 +12,7 @@ use rashomon::generate::GenerateOptions;
 use rashomon::grammar::Grammar;
 
 use crate::scripted::{
-    Content, Numbered, Witness, parts, scripted_engine, settings, sqlite_dialect,
+    Content, Numbered, StopsTheRun, Witness, parts, scripted_engine, settings, sqlite_dialect,
 };
 
 fn run(
@@ -21,12 +21,22 @@ fn run(
     resumed: Option<Checkpoint>,
     witness: &mut Witness,
 ) -> RunSummary {
-    let parts = parts(losses);
-    let stop = witness
-        .stop_at
-        .as_ref()
-        .map_or_else(StopFlag::default, |(_, stop)| stop.clone());
-    campaign::run(parts, settings, resumed, &stop, witness).expect("the run starts")
+    let stop = StopFlag::default();
+    campaign::run(parts(losses), settings, resumed, &stop, witness).expect("the run starts")
+}
+
+/// A run that is stopped when this case is drawn.
+fn stopped(parts: Parts, settings: RunSettings, at: u64, witness: &mut Witness) -> RunSummary {
+    let stop = StopFlag::default();
+    let cases = StopsTheRun {
+        at,
+        stop: stop.clone(),
+    };
+    let parts = Parts {
+        cases: Arc::new(cases),
+        ..parts
+    };
+    campaign::run(parts, settings, None, &stop, witness).expect("the run starts")
 }
 
 #[test]
@@ -218,28 +228,29 @@ fn a_server_lost_at_the_same_statement_every_time_is_a_crash() {
     );
 }
 
-/// A run with a canary beside every tenth case: of the scripted cases the one that is heard, or one that is
-/// not.
-fn canaries(
-    settings: RunSettings,
-    case: u64,
-    resumed: Option<Checkpoint>,
-    witness: &mut Witness,
-) -> (CanaryCount, RunSummary) {
+/// What a run needs with a canary beside every tenth case: of the scripted cases the one that is heard, or one
+/// that is not.
+fn beside_canaries(case: u64) -> Parts {
     let canary = Canary {
         workplace: Arc::new(scripted_engine(&[])),
         case: Numbered.case(case).case,
         heard_by: vec!["serial".to_owned()],
         every: 10,
     };
-    let parts = Parts {
+    Parts {
         canary: Some(canary),
         ..parts(&[])
-    };
-    let stop = witness
-        .stop_at
-        .as_ref()
-        .map_or_else(StopFlag::default, |(_, stop)| stop.clone());
+    }
+}
+
+/// Such a run.
+fn canaries(
+    settings: RunSettings,
+    case: u64,
+    resumed: Option<Checkpoint>,
+    witness: &mut Witness,
+) -> (CanaryCount, RunSummary) {
+    let (parts, stop) = (beside_canaries(case), StopFlag::default());
     let summary = campaign::run(parts, settings, resumed, &stop, witness).expect("the run starts");
     (summary.statistics.canaries.clone(), summary)
 }
@@ -275,11 +286,12 @@ fn a_canary_that_is_not_heard_is_told_with_its_case_and_its_oracles() {
 fn a_resumed_run_judges_no_canary_twice() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let settings = settings(folder.path(), 90, 2);
-    let mut witness = Witness {
-        stop_at: Some((30, StopFlag::default())),
-        ..Witness::default()
-    };
-    let (_, first) = canaries(settings.clone(), 97, None, &mut witness);
+    let first = stopped(
+        beside_canaries(97),
+        settings.clone(),
+        30,
+        &mut Witness::default(),
+    );
     assert!(first.next_index < 90, "it was stopped");
     let checkpoint = campaign::read_checkpoint(&settings.folder()).expect("a checkpoint");
     let mut witness = Witness::default();
@@ -299,11 +311,9 @@ fn an_interrupted_run_resumes_to_the_same_numbers() {
     for stop_at in [1, 40, 120, 300] {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let settings = settings(folder.path(), 397, 2);
-        let mut first = Witness {
-            stop_at: Some((stop_at, StopFlag::default())),
-            ..Witness::default()
-        };
-        run(settings.clone(), &[], None, &mut first);
+        let mut first = Witness::default();
+        let stopped = stopped(parts(&[]), settings.clone(), stop_at, &mut first);
+        assert!(stopped.next_index < 397, "stopped at {stop_at}");
         let checkpoint =
             campaign::read_checkpoint(&settings.folder()).expect("there is a checkpoint");
         let mut second = Witness::default();

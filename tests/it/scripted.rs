@@ -43,6 +43,22 @@ impl CaseSource for Numbered {
     }
 }
 
+/// The same, and whoever draws this case stops the run: what a listener stops by the numbers of finished cases may have
+/// ended before it is told.
+pub(crate) struct StopsTheRun {
+    pub(crate) at: u64,
+    pub(crate) stop: StopFlag,
+}
+
+impl CaseSource for StopsTheRun {
+    fn case(&self, index: u64) -> Drawn {
+        if index == self.at {
+            self.stop.time_over();
+        }
+        Numbered.case(index)
+    }
+}
+
 /// The number of a case of [`Numbered`].
 fn number_of(case: &TestCase) -> Option<u64> {
     let sql = &case.statements.first()?.sql;
@@ -239,8 +255,6 @@ pub(crate) struct Witness {
     pub(crate) flaky: Vec<Announcement>,
     pub(crate) losses: usize,
     pub(crate) activities: Vec<Activity>,
-    /// The run is stopped when this many cases are done.
-    pub(crate) stop_at: Option<(u64, StopFlag)>,
     /// The run is stopped when its server is lost.
     pub(crate) stop_at_loss: Option<StopFlag>,
     /// Canaries that were not heard.
@@ -288,13 +302,7 @@ impl Listener for Witness {
         self.activities = activities.to_vec();
     }
 
-    fn tick(&mut self, statistics: &Statistics, _: usize, _: Duration) {
-        if let Some((cases, stop)) = &self.stop_at
-            && statistics.verdicts.total() >= *cases
-        {
-            stop.time_over();
-        }
-    }
+    fn tick(&mut self, _: &Statistics, _: usize, _: Duration) {}
 }
 
 pub(crate) fn settings(out: &Path, cases: u64, workers: usize) -> RunSettings {
