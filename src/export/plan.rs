@@ -119,7 +119,8 @@ impl<'s> Planner<'s> {
             self.sent.insert(client, step);
             self.freed.remove(&client);
         } else {
-            let may_be_refused = self.claims_locks(client) && self.may_meet_lock(step, client);
+            let may_be_refused =
+                self.scenario.claims_more(client) && self.may_meet_lock(step, client);
             self.turns.push(Turn::Run {
                 step,
                 may_be_refused,
@@ -137,7 +138,7 @@ impl<'s> Planner<'s> {
         // for it any more, or never.
         self.turns.push(Turn::Reap {
             step,
-            may_be_refused: self.claims_locks(client) || !waits(step),
+            may_be_refused: self.scenario.claims_more(client) || !waits(step),
         });
         self.go_on(step);
         for step in self.deferred.remove(&client).unwrap_or_default() {
@@ -244,13 +245,6 @@ impl<'s> Planner<'s> {
             other.effect.kind.is_write() && is_theirs && shares
         };
         self.scenario.steps.iter().any(changes)
-    }
-
-    /// Whether a client is judged by a stronger level than it runs at.
-    fn claims_locks(&self, client: u32) -> bool {
-        let session = SessionId(client);
-        let case = &self.scenario.case;
-        case.judged_level(session) > case.level(session)
     }
 }
 

@@ -88,6 +88,12 @@ impl<'a> Scenario<'a, ()> {
 }
 
 impl<'a, M> Scenario<'a, M> {
+    /// Whether a client is judged by a stronger level than it runs at.
+    pub(super) fn claims_more(&self, client: u32) -> bool {
+        let session = SessionId(client);
+        self.case.judged_level(session) > self.case.level(session)
+    }
+
     fn told(file: &'a CaseFile, dialect: Dialect, maintainers: M) -> Result<Self, DoesNotApply> {
         if kind_of(file).is_some_and(takes_a_crash) {
             return Err(DoesNotApply(AFTER_A_CRASH.to_owned()));

@@ -277,10 +277,8 @@ fn detour(step: &ClientStep, may_be_refused: bool, scenario: &Scenario<'_>) -> D
     let session = step.client.map(SessionId);
     match session.filter(|_| may_be_refused) {
         Some(session) => {
-            let case = &scenario.case;
-            let judged = case.judged_level(session);
-            let is_claimed = judged > case.level(session);
-            match is_claimed && step.waits && !step.is_disputed() {
+            let judged = scenario.case.judged_level(session);
+            match scenario.claims_more(session.0) && step.waits && !step.is_disputed() {
                 true => Detour::WaitAtAnotherLevel(judged),
                 false => Detour::LockInTheWay(judged),
             }
