@@ -42,6 +42,7 @@ pub(super) fn own_changes(evidence: &Evidence, statement: &CaseStatement) -> BTr
             TableRead::Correlated { .. } => own.then_some("own-correlated"),
             TableRead::LeftCondition { .. } => own.then_some("own-left-condition"),
             TableRead::Grouped { .. } => own.then_some("own-groups"),
+            TableRead::Distinct { .. } => None,
         };
         features.extend(word.map(str::to_owned));
     }

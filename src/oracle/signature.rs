@@ -6,10 +6,11 @@ use super::Evidence;
 use super::own_changes::own_changes;
 use crate::dialect::{Capability, Dialect};
 use crate::model::{
-    Aspect, CaseStatement, Column, Direction, ErrorClass, ForeignKey, ForeignKeyAction, RESUMED,
-    ReadMode, Role, Setting, StatementKind, TableShape, TableUse, TestCase, TransactionStatus,
+    Aspect, CaseStatement, Column, Direction, ErrorClass, ForeignKey, ForeignKeyAction, Form,
+    RESUMED, ReadMode, Role, Setting, StatementKind, TableShape, TableUse, TestCase,
+    TransactionStatus,
 };
-use crate::statement::{self, may_be_prepared};
+use crate::statement::{self, TableRead, may_be_prepared, table_reads};
 
 /// The oracles that run one statement alone on its view and word what differs alike.
 const BY_STATEMENT: [&str; 2] = ["txcheck", "troc"];
@@ -93,6 +94,9 @@ pub(super) fn form_features(evidence: &Evidence, statement: &CaseStatement) -> B
             }
         }
     }
+    if effect.forms.contains(&Form::DistinctAntijoin) && groups_by_index(evidence, statement) {
+        features.insert(INDEXED_GROUPS.to_owned());
+    }
     if follows_impossible_range(evidence, statement) {
         features.extend(after_impossible_range(&evidence.case, statement));
     }
@@ -100,6 +104,30 @@ pub(super) fn form_features(evidence: &Evidence, statement: &CaseStatement) -> B
         features.insert(BACKWARD_SCAN.to_owned());
     }
     features
+}
+
+/// A column of a DISTINCT or GROUP BY is the first one of an index, by which MySQL may skip from one group to the next.
+const INDEXED_GROUPS: &str = "indexed-groups";
+
+fn groups_by_index(evidence: &Evidence, statement: &CaseStatement) -> bool {
+    let reads = table_reads(&statement.sql, &evidence.dialect);
+    reads.iter().any(|read| {
+        let (TableRead::Grouped { table, column } | TableRead::Distinct { table, column }) = read
+        else {
+            return false;
+        };
+        let leads = |index: &Vec<String>| {
+            let first = index.first();
+            first.is_some_and(|first| first.eq_ignore_ascii_case(column))
+        };
+        evidence.case.table(table).is_some_and(|shape| {
+            let mut indexes = shape
+                .keys()
+                .chain(&shape.indexes)
+                .chain(&shape.later_indexes);
+            indexes.any(leads)
+        })
+    })
 }
 
 /// The feature of a table that has an index on a column which the engine computes.

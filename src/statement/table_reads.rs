@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    BinaryOperator, Expr, GroupByExpr, JoinConstraint, JoinOperator, Query, SelectItem, SetExpr,
-    Statement, TableWithJoins, WindowType,
+    BinaryOperator, Distinct, Expr, GroupByExpr, JoinConstraint, JoinOperator, Query, SelectItem,
+    SetExpr, Statement, TableWithJoins, WindowType,
 };
 
 use super::parse::Parsed;
@@ -31,6 +31,8 @@ pub enum TableRead {
     LeftCondition { table: String },
     /// By groups of equal values of a column: GROUP BY, or PARTITION BY of a window.
     Grouped { table: String, column: String },
+    /// By distinct values of a column: SELECT DISTINCT.
+    Distinct { table: String, column: String },
 }
 
 impl TableRead {
@@ -41,7 +43,8 @@ impl TableRead {
             | Self::ListLookup { table, .. }
             | Self::Correlated { table }
             | Self::LeftCondition { table }
-            | Self::Grouped { table, .. } => table,
+            | Self::Grouped { table, .. }
+            | Self::Distinct { table, .. } => table,
         }
     }
 }
@@ -136,6 +139,12 @@ impl Reads {
             self.add_block(&select.from, select.selection.as_ref());
             if let GroupByExpr::Expressions(by, _) = &select.group_by {
                 by.iter().for_each(|by| self.grouped(by));
+            }
+            if matches!(select.distinct, Some(Distinct::Distinct)) {
+                select
+                    .projection
+                    .iter()
+                    .for_each(|item| self.distinct(item));
             }
         }
     }
@@ -284,6 +293,17 @@ impl Reads {
         let column = self.scopes.last().and_then(|scope| scope.column(by));
         if let Some((table, column)) = column {
             self.found.insert(TableRead::Grouped { table, column });
+        }
+    }
+
+    fn distinct(&mut self, item: &SelectItem) {
+        let (SelectItem::UnnamedExpr(value) | SelectItem::ExprWithAlias { expr: value, .. }) = item
+        else {
+            return;
+        };
+        let column = self.scopes.last().and_then(|scope| scope.column(value));
+        if let Some((table, column)) = column {
+            self.found.insert(TableRead::Distinct { table, column });
         }
     }
 

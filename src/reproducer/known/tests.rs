@@ -246,6 +246,7 @@ const FOREIGN: &[&str] = &[
     "against:update",
     "not-in-null",
     "distinct-antijoin",
+    "indexed-groups",
     "or",
     "distinct-in-groups",
     "ordered-in-groups",

@@ -10,6 +10,7 @@ fn reads(sql: &str) -> String {
         TableRead::Correlated { table } => format!("correlated {table}"),
         TableRead::LeftCondition { table } => format!("left {table}"),
         TableRead::Grouped { table, column } => format!("grouped {table}.{column}"),
+        TableRead::Distinct { table, column } => format!("distinct {table}.{column}"),
     };
     let all: Vec<String> = table_reads(sql, &dialect("mysql"))
         .into_iter()
@@ -119,6 +120,11 @@ fn conditions_of_the_left_side_and_groups_are_told() {
             "correlated u, left t",
         ),
         ("SELECT c, COUNT(*) FROM t GROUP BY c", "grouped t.c"),
+        (
+            "SELECT DISTINCT x.c AS a, d, 1 FROM t AS x",
+            "distinct t.c, distinct t.d",
+        ),
+        ("SELECT COUNT(DISTINCT c) FROM t", ""),
         (
             "SELECT COUNT(*) OVER (PARTITION BY x.c ORDER BY x.a) FROM t AS x",
             "grouped t.c",
