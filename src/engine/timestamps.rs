@@ -19,17 +19,14 @@ pub struct Mark {
 
 /// How the timestamps of a transaction are asked for.
 pub trait Timestamps: Send + Sync {
-    /// The statement that begins a transaction whose start is known.
-    fn begin(&self) -> &str;
-
     /// The only level at which the start is the transaction's snapshot.
     fn level(&self) -> IsolationLevel;
 
-    /// Asks for the start; the transaction has just begun.
+    /// Begins a transaction and asks for its start.
     ///
     /// # Errors
-    /// When there is no answer, or one that is not understood.
-    fn started(&self, connection: &mut dyn Connection) -> Result<Mark, EngineError>;
+    /// When there is no answer, or one that is not understood; a transaction may be open then.
+    fn begin(&self, connection: &mut dyn Connection) -> Result<Mark, EngineError>;
 
     /// Asks for the commit timestamp; the transaction wrote and has just committed.
     ///

@@ -298,8 +298,7 @@ impl<'a> Client<'a> {
     fn begin(&mut self, attempt: &mut Attempt) -> Result<(), AttemptStopped> {
         let stage = self.stage;
         if let Some(timestamps) = &stage.timestamps {
-            self.statement(timestamps.begin())?;
-            let mark = timestamps.started(&mut *self.connection);
+            let mark = timestamps.begin(&mut *self.connection);
             attempt.mark = Some(mark.map_err(unanswered)?);
             return Ok(());
         }
