@@ -102,5 +102,6 @@ mod tidb_known;
 mod tidb_optimistic;
 mod triage;
 mod undone_ddl;
+mod unfinished;
 mod watch;
 mod workload;

@@ -7,6 +7,7 @@
 
 mod answers;
 mod stale;
+mod unfinished;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -68,15 +69,20 @@ impl Oracle for HistoryOracle {
         let Ok(recorded) = record(case, &keys, execution, &BTreeMap::new()) else {
             return Ok(Ruling::undecided(UndecidedReason::StrangeCell));
         };
-        if recorded.tested.is_empty() {
+        let unfinished = unfinished::judge(evidence, &keys);
+        let mut tested = recorded.tested;
+        tested.extend(unfinished.tested);
+        if tested.is_empty() {
             return Ok(Ruling::undecided(UndecidedReason::NothingCommitted));
         }
+        let beyond = || {
+            let outdated = stale::find(evidence, &keys).map(|read| outdated_finding(case, read));
+            let found = outdated.or(unfinished.finding)?;
+            Some(Verdict::Violation(Box::new(found)))
+        };
         let budget = Budget::of(Some(CHECK_TIME));
         let verdict = match checker::check(&recorded.history, model, budget).1 {
-            Answer::Satisfied(_) => match stale::find(evidence, &keys) {
-                Some(outdated) => Verdict::Violation(Box::new(outdated_finding(case, outdated))),
-                None => Verdict::Agree,
-            },
+            Answer::Satisfied(_) => beyond().unwrap_or(Verdict::Agree),
             Answer::Violated(found) => {
                 let known = with_last_writes(evidence, &keys, model);
                 let (history, found) = known.unwrap_or((recorded.history, found));
@@ -84,13 +90,13 @@ impl Oracle for HistoryOracle {
             }
             Answer::Unknown(reason) => {
                 tracing::debug!("{model}: {reason}");
-                Verdict::Undecided(UndecidedReason::CheckerDoesNotKnow)
+                beyond().unwrap_or(Verdict::Undecided(UndecidedReason::CheckerDoesNotKnow))
             }
         };
         Ok(Ruling {
             verdict,
-            untested: untested(case, execution, &recorded.tested),
-            tested: recorded.tested,
+            untested: untested(case, execution, &tested),
+            tested,
             acyclic: None,
         })
     }
