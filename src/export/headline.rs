@@ -1,7 +1,9 @@
 //! What the headline of a file says of the statement that it is about.
 
+use crate::dialect::Dialect;
 use crate::model::{Effect, ErrorClass, FindingKind, LockBreach, StatementId};
 use crate::reproducer::{CaseFile, Expectation};
+use crate::statement::analyze;
 
 /// What is wrong, as the file says.
 pub(super) fn kind_of(file: &CaseFile) -> Option<FindingKind> {
@@ -55,6 +57,22 @@ pub(super) fn right(
         LockBreach::UnrefusedNewerRow => Some(Expectation::Error(ErrorClass::Serialization)),
         LockBreach::WrongSkip => None,
     }
+}
+
+/// The statement that a finding is about, and what is right of it, where the kind of the finding says so and no note of
+/// the file: a statement that should have waited for a lock.
+pub(super) fn right_by_kind(
+    file: &CaseFile,
+    dialect: &Dialect,
+) -> Option<(StatementId, Expectation)> {
+    let id = statement(file)?;
+    let line = file.lines.iter().find(|line| line.number == Some(id))?;
+    if !line.expectations().is_empty() {
+        return None;
+    }
+    let effect = analyze(&line.sql, dialect);
+    let seen = line.observations().into_iter().next();
+    Some((id, right(file, seen.as_ref(), &effect)?))
 }
 
 fn headline(file: &CaseFile) -> Option<&str> {

@@ -52,6 +52,9 @@ pub(super) struct Maintainers {
     pub(super) waits: &'static str,
     /// Whether mysqltest is its test suite.
     pub(super) has_mysqltest: bool,
+    /// At REPEATABLE READ and above it may refuse what takes a lock on a row that changed after the snapshot (MariaDB manual,
+    /// `innodb_snapshot_isolation`).
+    pub(super) refuses_newer_rows: bool,
     /// Whether its tests are written in Go, with its testkit.
     pub(super) has_testkit: bool,
     /// How the product's own test suite says that a test needs InnoDB; none where it always has it.
@@ -105,6 +108,7 @@ const ALL: &[Maintainers] = &[
         port: 3306,
         waits: WAITS_OF_INNODB,
         has_mysqltest: true,
+        refuses_newer_rows: true,
         has_testkit: false,
         innodb_include: Some("include/have_innodb.inc"),
         image: Ok(engine::MARIADB_IMAGE),
@@ -123,6 +127,7 @@ const ALL: &[Maintainers] = &[
         port: 3306,
         waits: WAITS_OF_INNODB,
         has_mysqltest: true,
+        refuses_newer_rows: false,
         has_testkit: false,
         innodb_include: None,
         image: Ok(engine::MYSQL_IMAGE),
@@ -144,6 +149,7 @@ const ALL: &[Maintainers] = &[
         port: 5432,
         waits: "SELECT 1 WHERE cardinality(pg_blocking_pids(%d)) > 0",
         has_mysqltest: false,
+        refuses_newer_rows: false,
         has_testkit: false,
         innodb_include: None,
         image: Ok(engine::POSTGRES_IMAGE),
@@ -162,6 +168,7 @@ const ALL: &[Maintainers] = &[
         port: 0,
         waits: "",
         has_mysqltest: false,
+        refuses_newer_rows: false,
         has_testkit: false,
         innodb_include: None,
         image: Err("SQLite has no server that an image could run"),
@@ -189,6 +196,7 @@ const ALL: &[Maintainers] = &[
         waits: "SELECT SESSION_ID FROM information_schema.TIDB_TRX \
                 WHERE SESSION_ID = %d AND STATE = 'LockWaiting'",
         has_mysqltest: false,
+        refuses_newer_rows: false,
         has_testkit: true,
         innodb_include: None,
         image: Err("TiDB's image has no client by which a script could tell that its server is up"),

@@ -28,6 +28,7 @@ mod words;
 
 pub use case_format::{CaseFormat, DoesNotApply, Exported};
 pub use case_sql::CASE_FILE;
+pub(crate) use scenario::right_by_kind;
 
 use crate::reproducer::CaseFile;
 

@@ -24,6 +24,8 @@ pub(super) enum Turn<'s> {
         /// It was not seen waiting, and on an engine that is right it may wait for a transaction that changes what it
         /// reads: its answer is not known then.
         meets_changes: bool,
+        /// The clients that wait, of which one or this one may become the victim of a deadlock at the claimed level.
+        may_deadlock_with: Vec<u32>,
     },
     /// Goes on while a statement that was sent still waits, though it was seen going on.
     StillWaits(&'s ClientStep),
@@ -54,6 +56,7 @@ pub(super) fn plan<'s>(scenario: &'s Scenario<'_>) -> Vec<Turn<'s>> {
         sent: BTreeMap::new(),
         deferred: BTreeMap::new(),
         open: BTreeSet::new(),
+        used: BTreeSet::new(),
         begun: BTreeMap::new(),
         freed: BTreeSet::new(),
         held: BTreeMap::new(),
@@ -81,6 +84,8 @@ struct Planner<'s> {
     deferred: BTreeMap<u32, Vec<&'s ClientStep>>,
     /// The clients with an open transaction.
     open: BTreeSet<u32>,
+    /// Those of them whose transaction has executed a statement, and so may have a snapshot.
+    used: BTreeSet<u32>,
     /// The transaction that each client began last.
     begun: BTreeMap<u32, TransactionId>,
     /// The clients that wait, and locks of another one may be gone since.
@@ -104,6 +109,7 @@ impl<'s> Planner<'s> {
             self.open.insert(client);
         } else if step.effect.is_last_end() {
             self.open.remove(&client);
+            self.used.remove(&client);
         }
         let explicit = |id: &StatementId| self.scenario.case.is_explicit(id.transaction);
         if let Some(id) = step.id.filter(explicit) {
@@ -115,17 +121,21 @@ impl<'s> Planner<'s> {
                 step,
                 may_answer: !waits(step),
                 meets_changes: !waits(step) && self.meets_changes(step, client),
+                may_deadlock_with: self.in_flight_beside(client),
             });
             self.sent.insert(client, step);
             self.freed.remove(&client);
         } else {
-            let may_be_refused =
-                self.scenario.claims_more(client) && self.may_meet_lock(step, client);
+            let may_be_refused = self.scenario.claims_more(client)
+                && (self.may_meet_lock(step, client) || self.may_be_refused_alone(step, client));
             self.turns.push(Turn::Run {
                 step,
                 may_be_refused,
             });
             self.go_on(step);
+        }
+        if self.open.contains(&client) && kind != StatementKind::Begin {
+            self.used.insert(client);
         }
     }
 
@@ -224,12 +234,36 @@ impl<'s> Planner<'s> {
     /// Whether a step takes locks at the level that its client is judged by, and another client has an open
     /// transaction.
     fn may_meet_lock(&self, step: &ClientStep, client: u32) -> bool {
+        self.takes_locks(step, client) && self.open.iter().any(|other| *other != client)
+    }
+
+    /// Whether a step takes locks at the claimed level, and closes a deadlock with a client that waits outside any
+    /// transaction, or finds a row that is newer than its snapshot.
+    fn may_be_refused_alone(&self, step: &ClientStep, client: u32) -> bool {
+        let refuses_newer_rows =
+            self.scenario.refuses_newer_rows(client) && self.used.contains(&client);
+        let is_beside_others = !self.in_flight_beside(client).is_empty();
+        self.takes_locks(step, client) && (refuses_newer_rows || is_beside_others)
+    }
+
+    /// Whether a step takes locks at the level that its client is judged by.
+    fn takes_locks(&self, step: &ClientStep, client: u32) -> bool {
         let level = self.scenario.case.judged_level(SessionId(client));
         let kind = step.effect.kind;
         let takes_locks = kind.is_write()
             || kind == StatementKind::LockingSelect
             || (kind == StatementKind::Select && level == IsolationLevel::Serializable);
-        takes_locks && !step.effect.nowait && self.open.iter().any(|other| *other != client)
+        takes_locks && !step.effect.nowait
+    }
+
+    /// The other clients whose statements wait, where a client is judged by more than it runs at.
+    fn in_flight_beside(&self, client: u32) -> Vec<u32> {
+        if !self.scenario.claims_more(client) {
+            return Vec::new();
+        }
+        let others = self.sent.iter();
+        let others = others.filter(|(other, step)| **other != client && waits(step));
+        others.map(|(other, _)| *other).collect()
     }
 
     /// Whether an open transaction of another client changes a table that a step names.

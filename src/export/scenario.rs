@@ -77,6 +77,17 @@ impl<'a> Scenario<'a> {
     }
 }
 
+impl Scenario<'_> {
+    /// Whether the level that a client is judged by may refuse what takes a lock on a row that changed after its
+    /// snapshot, where the level of the run does not.
+    pub(super) fn refuses_newer_rows(&self, client: u32) -> bool {
+        let judged = self.case.judged_level(SessionId(client));
+        self.maintainers.refuses_newer_rows
+            && self.claims_more(client)
+            && judged >= IsolationLevel::RepeatableRead
+    }
+}
+
 impl<'a> Scenario<'a, ()> {
     /// The scenario of a case on any engine that there is a dialect of.
     ///
@@ -261,6 +272,12 @@ pub(super) fn own_dialect(file: &CaseFile) -> Result<Dialect, DoesNotApply> {
             names.join(", ")
         ))
     })?)
+}
+
+/// What is right of the statement that a finding is about, where its kind says so and no note of the file.
+pub(crate) fn right_by_kind(file: &CaseFile) -> Option<(StatementId, Expectation)> {
+    let engine = file.header.engine.as_deref()?;
+    headline::right_by_kind(file, &dialect_of(engine).ok()?)
 }
 
 /// The dialect of an engine's newest version.

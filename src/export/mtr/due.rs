@@ -6,13 +6,16 @@ use super::pages::Pages;
 use crate::export::case_format::DoesNotApply;
 use crate::export::client_step::ClientStep;
 use crate::export::scenario::Scenario;
-use crate::model::{ErrorClass, IsolationLevel, RowOrder, StatementKind};
+use crate::model::{ErrorClass, IsolationLevel, RowOrder, SessionId, StatementKind};
 use crate::reproducer::{Cell, Expectation};
 use crate::statement;
 
 /// A deadlock, and a lock that was not granted in time, by their codes.
 const DEADLOCK: &str = "1213";
 const LOCK_TIMEOUT: &str = "1205";
+
+/// A row that is newer than the snapshot (MariaDB manual, `innodb_snapshot_isolation`).
+const NEWER_ROW: &str = "1020";
 
 /// What else than its answer a statement may come to on an engine that is right. The test ends there, as
 /// skipped, because the answers behind it are not known.
@@ -23,11 +26,28 @@ pub(super) enum Detour {
     OtherVictim,
     /// The level that the answers are judged by, or an engine that is right, has the statement wait where the run did
     /// not, until it is refused.
-    LockInTheWay(IsolationLevel),
+    LockInTheWay(StrongerLevel),
     /// The same of a write that waited in the run, at a level that takes more locks: its subqueries lock what they read
     /// there and find what was committed meanwhile, where those of the run took no lock and did not (MySQL manual, "Locks
     /// Set by Different SQL Statements in InnoDB"). The number of rows that it changes is another one then.
-    WaitAtAnotherLevel(IsolationLevel),
+    WaitAtAnotherLevel(StrongerLevel),
+}
+
+/// The level that the answers of a client are judged by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct StrongerLevel {
+    pub(super) level: IsolationLevel,
+    /// It may refuse what takes a lock on a row that changed after the snapshot.
+    pub(super) refuses_newer_rows: bool,
+}
+
+impl StrongerLevel {
+    pub(super) fn of(session: SessionId, scenario: &Scenario<'_>) -> Self {
+        Self {
+            level: scenario.case.judged_level(session),
+            refuses_newer_rows: scenario.refuses_newer_rows(session.0),
+        }
+    }
 }
 
 impl Detour {
@@ -36,7 +56,10 @@ impl Detour {
         match self {
             Self::None => &[],
             Self::OtherVictim => &[DEADLOCK],
-            Self::LockInTheWay(_) | Self::WaitAtAnotherLevel(_) => &[DEADLOCK, LOCK_TIMEOUT],
+            Self::LockInTheWay(at) | Self::WaitAtAnotherLevel(at) => match at.refuses_newer_rows {
+                true => &[DEADLOCK, LOCK_TIMEOUT, NEWER_ROW],
+                false => &[DEADLOCK, LOCK_TIMEOUT],
+            },
         }
     }
 
@@ -45,8 +68,15 @@ impl Detour {
             Self::None | Self::OtherVictim => {
                 "The other transaction was the victim of the deadlock".to_owned()
             }
-            Self::LockInTheWay(level) | Self::WaitAtAnotherLevel(level) => {
-                format!("A lock is in the way of this statement, as it may be at {level}")
+            Self::LockInTheWay(at) | Self::WaitAtAnotherLevel(at) => {
+                let what = match at.refuses_newer_rows {
+                    true => "A lock or a newer row",
+                    false => "A lock",
+                };
+                format!(
+                    "{what} is in the way of this statement, as it may be at {}",
+                    at.level
+                )
             }
         }
     }
@@ -54,8 +84,9 @@ impl Detour {
     /// Where another number of changed rows is right, too: why.
     fn other_count(self) -> Option<String> {
         match self {
-            Self::WaitAtAnotherLevel(level) => Some(format!(
-                "This statement waited, and changes another number of rows than in the run, as it may at {level}"
+            Self::WaitAtAnotherLevel(at) => Some(format!(
+                "This statement waited, and changes another number of rows than in the run, as it may at {}",
+                at.level
             )),
             Self::None | Self::OtherVictim | Self::LockInTheWay(_) => None,
         }
@@ -223,6 +254,7 @@ fn named(code: &str) -> &str {
     match code {
         DEADLOCK => "ER_LOCK_DEADLOCK",
         LOCK_TIMEOUT => "ER_LOCK_WAIT_TIMEOUT",
+        NEWER_ROW => "ER_CHECKREAD",
         other => other,
     }
 }

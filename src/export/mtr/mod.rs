@@ -22,7 +22,7 @@ use super::scenario::{Scenario, Symptom};
 use super::words;
 use crate::model::SessionId;
 use crate::reproducer::CaseFile;
-use due::{Detour, Due, closes_deadlock};
+use due::{Detour, Due, StrongerLevel, closes_deadlock};
 use hex::by_hex;
 use pages::{Awaited, Pages};
 use refused_late::is_refused_late;
@@ -127,11 +127,12 @@ impl<'s> Writer<'s> {
                 step,
                 may_answer,
                 meets_changes,
+                ref may_deadlock_with,
             } => {
-                self.send(step, may_answer);
+                self.send(step, may_answer, may_deadlock_with);
                 if self.compared && meets_changes {
                     let session = step.client.map(SessionId);
-                    let level = session.map(|s| self.scenario.case.judged_level(s));
+                    let level = session.map(|s| StrongerLevel::of(s, self.scenario));
                     let detour = level.map_or(Detour::None, Detour::LockInTheWay);
                     self.pages.skip_if_waits(&client(step), &detour.reason());
                 }
@@ -164,11 +165,12 @@ impl<'s> Writer<'s> {
         Ok(())
     }
 
-    fn send(&mut self, step: &'s ClientStep, may_answer: bool) {
+    fn send(&mut self, step: &'s ClientStep, may_answer: bool, may_deadlock_with: &[u32]) {
         // Behind a wrong answer another one may wait, and the wait that closes a deadlock is over at
         // once.
         let may_answer = may_answer || !self.compared || closes_deadlock(step, self.scenario);
-        let awaited = match may_answer {
+        let may_deadlock = !may_answer && !may_deadlock_with.is_empty();
+        let awaited = match may_answer || may_deadlock {
             true => {
                 self.pages.number(&client(step));
                 Awaited::WaitOrAnswer
@@ -179,12 +181,32 @@ impl<'s> Writer<'s> {
         note_fault(&mut self.pages, step, self.scenario);
         self.pages.send(&step.sql);
         self.pages.wait(&client(step), awaited, WAIT_SECONDS);
+        if may_deadlock {
+            self.skip_behind_deadlock(step, may_deadlock_with);
+        }
         // The others go on before it then, and their answers were seen behind it.
         if step.waits_wrongly() {
             self.stop_comparing();
         } else if self.compared && step.spoils_what_follows() {
             self.in_flight = Some(step);
         }
+    }
+
+    /// Ends the test, as one that was not run, where a statement that has to wait was answered because it closed a
+    /// deadlock at the claimed level; where it was answered without one, fails it.
+    fn skip_behind_deadlock(&mut self, step: &ClientStep, others: &[u32]) {
+        let level = step
+            .client
+            .map(|c| self.scenario.case.judged_level(SessionId(c)));
+        let level = level.map_or_else(String::new, |level| format!(", as it may at {level}"));
+        let why = format!("This statement closes a deadlock{level}");
+        self.pages.begin_if_answered(&client(step));
+        for other in others {
+            self.pages.skip_if_answered(&format!("c{other}"), &why);
+        }
+        self.pages.reap_or_skip(&client(step), &why);
+        self.pages.die("The statement did not wait");
+        self.pages.command("}");
     }
 
     /// Has the answer of a wrong write compared, and those that are taken while it is in flight not.
@@ -277,7 +299,7 @@ fn detour(step: &ClientStep, may_be_refused: bool, scenario: &Scenario<'_>) -> D
     let session = step.client.map(SessionId);
     match session.filter(|_| may_be_refused) {
         Some(session) => {
-            let judged = scenario.case.judged_level(session);
+            let judged = StrongerLevel::of(session, scenario);
             match scenario.claims_more(session.0) && step.waits && !step.is_disputed() {
                 true => Detour::WaitAtAnotherLevel(judged),
                 false => Detour::LockInTheWay(judged),

@@ -177,6 +177,38 @@ impl Pages {
         self.command(&format!("if ({condition})\n{{\n  --die {why}\n}}"));
     }
 
+    /// Begins what is done only where a statement that was sent has been answered.
+    pub(super) fn begin_if_answered(&mut self, name: &str) {
+        self.ask_if_answered(name);
+        self.command("if ($answered)\n{");
+    }
+
+    /// Ends the test, as one that was not run, where a statement that was sent has been answered.
+    pub(super) fn skip_if_answered(&mut self, name: &str, why: &str) {
+        self.ask_if_answered(name);
+        self.skip_if("$answered", why);
+    }
+
+    fn ask_if_answered(&mut self, name: &str) {
+        self.command(&format!(
+            "--let $answered= `SELECT COUNT(*) FROM information_schema.processlist p WHERE p.id = ${name}_id AND \
+             p.command = 'Sleep'`"
+        ));
+    }
+
+    /// Takes the answer of a statement; where it is that of a deadlock's victim, ends the test as one that was not run.
+    pub(super) fn reap_or_skip(&mut self, name: &str, why: &str) {
+        self.command(&format!(
+            "--connection {name}\n--error 0,ER_LOCK_DEADLOCK\n--reap"
+        ));
+        self.skip_if("$mysql_errno != 0", why);
+    }
+
+    /// Fails the test.
+    pub(super) fn die(&mut self, why: &str) {
+        self.command(&format!("--die {why}"));
+    }
+
     /// Ends the test, as one that was not run, where a statement that was sent waits for a lock.
     pub(super) fn skip_if_waits(&mut self, name: &str, why: &str) {
         self.command(&format!(

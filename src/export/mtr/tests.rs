@@ -7,9 +7,14 @@ use crate::export::{CaseFormat as _, Exported};
 use crate::reproducer::read;
 
 pub(super) fn exported(case: &str) -> Exported {
-    let header = "--! format = 1\n--! engine = \"mariadb\"\n--! isolation = \"READ COMMITTED\"\n\
+    exported_on("mariadb", case)
+}
+
+fn exported_on(engine: &str, case: &str) -> Exported {
+    let header = "--! isolation = \"READ COMMITTED\"\n\
                   --! session_setup = [\"SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED\"]\n";
-    let file = read(&format!("{header}{case}"), "x.sql").unwrap();
+    let text = format!("--! format = 1\n--! engine = \"{engine}\"\n{header}{case}");
+    let file = read(&text, "x.sql").unwrap();
     Mtr.write(&file).unwrap()
 }
 
@@ -286,7 +291,7 @@ fn what_only_a_claimed_level_has_wait_is_not_waited_for_and_ends_the_test_as_ski
 
         --connection c2
         BEGIN;
-        --error 0,ER_LOCK_DEADLOCK,ER_LOCK_WAIT_TIMEOUT
+        --error 0,ER_LOCK_DEADLOCK,ER_LOCK_WAIT_TIMEOUT,ER_CHECKREAD
         UPDATE t SET v = 11 WHERE id = 1;
         if ($mysql_errno != 0)
         {
@@ -294,7 +299,7 @@ fn what_only_a_claimed_level_has_wait_is_not_waited_for_and_ends_the_test_as_ski
           --disconnect c1
           --disconnect c2
           DROP TABLE `t`;
-          --skip A lock is in the way of this statement, as it may be at SERIALIZABLE
+          --skip A lock or a newer row is in the way of this statement, as it may be at SERIALIZABLE
         }
         SELECT ROW_COUNT();
         COMMIT;
@@ -302,7 +307,16 @@ fn what_only_a_claimed_level_has_wait_is_not_waited_for_and_ends_the_test_as_ski
         --connection c1
         # The bug: the answer was (11).
         --sorted_result
+        --error 0,ER_LOCK_DEADLOCK,ER_LOCK_WAIT_TIMEOUT,ER_CHECKREAD
         SELECT v FROM t WHERE id = 1;
+        if ($mysql_errno != 0)
+        {
+          --connection default
+          --disconnect c1
+          --disconnect c2
+          DROP TABLE `t`;
+          --skip A lock or a newer row is in the way of this statement, as it may be at SERIALIZABLE
+        }
         COMMIT;
 
         --connection default
@@ -358,11 +372,68 @@ fn a_rejection_that_is_due_is_no_detour_of_a_claim() {
                  /* s1 */ DELETE FROM t; -- @error lock-timeout\n\
                  /* s1 */ INSERT INTO t VALUES (3, 1 / 0); -- @error data\n";
     let text = exported(&format!("{CLAIM}{TABLE}{steps}")).text;
-    let duplicate = "--error 1062,1586,0,ER_LOCK_DEADLOCK,ER_LOCK_WAIT_TIMEOUT\nINSERT INTO t VALUES (1, 1);\n\
+    let duplicate = "--error 1062,1586,0,ER_LOCK_DEADLOCK,ER_LOCK_WAIT_TIMEOUT,ER_CHECKREAD\nINSERT INTO t VALUES (1, 1);\n\
                      if ($mysql_errno == 1213)\n";
     assert!(text.contains(duplicate), "{text}");
     let (_, timeout) = text.split_once("DELETE FROM t;\n").unwrap();
     assert!(timeout.starts_with("if ($mysql_errno == 1213)\n"), "{text}");
+}
+
+/// c2 waits for c1 in no transaction of its own, and what c1 does next may close a deadlock at the claimed level.
+#[test]
+fn a_deadlock_of_the_claimed_level_ends_the_test_as_skipped() {
+    let steps = "/* s1 */ BEGIN;\n\
+                 /* s1 */ UPDATE t SET v = 11 WHERE id = 1;\n\
+                 /* s2 */ UPDATE t SET v = v + 1; -- @waits\n";
+    let reads = "/* s1 */ SELECT v FROM t; -- @got (11) (21)  @expect (11) (20)\n\
+                 /* s1 */ COMMIT; -- @resumes s2\n";
+    let text = exported(&format!("{CLAIM}{TABLE}{steps}{reads}")).text;
+    let borne = "--error 0,ER_LOCK_DEADLOCK,ER_LOCK_WAIT_TIMEOUT,ER_CHECKREAD\nSELECT v FROM t;\n\
+                 if ($mysql_errno != 0)\n";
+    assert!(text.contains(borne), "{text}");
+    // A statement that has to wait, and is answered: as the victim, or because c2 is, or by the bug.
+    let passes = "/* s1 */ UPDATE t SET v = 22 WHERE id = 2; -- @got affected 1  @expect waits\n\
+                  /* s1 */ COMMIT; -- @resumes s2\n";
+    let text = exported(&format!("{CLAIM}{TABLE}{steps}{passes}")).text;
+    let (_, behind) = text.split_once("--send UPDATE t SET v = 22").unwrap();
+    let place = |part: &str| {
+        behind
+            .find(part)
+            .unwrap_or_else(|| panic!("{part}: {text}"))
+    };
+    let skipped = "--skip This statement closes a deadlock, as it may at SERIALIZABLE\n";
+    let in_order = [
+        "if ($answered)\n",
+        "p.id = $c2_id AND p.command = 'Sleep'`\nif ($answered)\n",
+        "--connection c1\n--error 0,ER_LOCK_DEADLOCK\n--reap\nif ($mysql_errno != 0)\n",
+        "--die The statement did not wait\n}\n",
+    ]
+    .map(place);
+    assert!(in_order.is_sorted(), "{text}");
+    assert_eq!(behind.matches(skipped).count(), 2, "{text}");
+    // Without a claim the levels are those of the run, which had no deadlock.
+    let text = exported(&format!("{TABLE}{steps}{passes}")).text;
+    assert!(!text.contains("closes a deadlock"), "{text}");
+}
+
+/// With `innodb_snapshot_isolation` MariaDB refuses what locks a row that changed after the snapshot, and MySQL has no
+/// such thing.
+#[test]
+fn a_newer_row_that_the_claimed_level_refuses_ends_the_test_as_skipped() {
+    let steps = "/* s1 */ BEGIN;\n\
+                 /* s1 */ SELECT v FROM t WHERE id = 1;\n\
+                 /* s2 */ UPDATE t SET v = 11 WHERE id = 1;\n\
+                 /* s1 */ UPDATE t SET v = v + 1 WHERE id = 1; -- @got affected 0  @expect affected 1\n";
+    let case = format!("{CLAIM}{TABLE}{steps}");
+    let borne = ",ER_CHECKREAD\nUPDATE t SET v = v + 1 WHERE id = 1;\nif ($mysql_errno != 0)\n";
+    let text = exported(&case).text;
+    assert!(text.contains(borne), "{text}");
+    // The first statement of a transaction has no snapshot before it.
+    assert!(!text.contains("ER_CHECKREAD\nSELECT"), "{text}");
+    let mysql = exported_on("mysql", &case).text;
+    assert!(!mysql.contains("ER_CHECKREAD"), "{mysql}");
+    let unclaimed = exported(&format!("{TABLE}{steps}")).text;
+    assert!(!unclaimed.contains("ER_CHECKREAD"), "{unclaimed}");
 }
 
 #[test]
