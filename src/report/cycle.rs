@@ -136,7 +136,15 @@ fn arrow(step: &CycleStep, from: PlanePoint, to: PlanePoint) -> Markup {
             " " (rounded(base.x)) " " (rounded(base.y))
         } {}
         polygon.head points=(corners.join(" ")) {}
-        text.label x=(rounded(label.x)) y=(rounded(label.y + 4.0)) { (cut(&step.label)) }
+        text.label x=(rounded(label.x)) y=(rounded(label.y + 4.0)) { (cut(&spelled(&step.label))) }
+    }
+}
+
+/// A label as the legend spells it, `rw(t0)`: some oracles write the kind of a dependency in capitals.
+fn spelled(label: &str) -> String {
+    match label.split_once('(') {
+        Some((kind, rest)) => format!("{}({rest}", kind.to_lowercase()),
+        None => label.to_lowercase(),
     }
 }
 

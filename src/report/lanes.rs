@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::export::right_by_kind;
 use crate::model::{SessionId, StatementId};
 use crate::reproducer::{
     CaseEvidence, CaseFile, CaseLine, Expectation, Reproduced, StatementSpan, Tag, is_disputed,
@@ -69,6 +70,12 @@ impl Lanes {
             Tag::Init | Tag::End => None,
         });
         let mut steps: Vec<LaneStep> = steps.collect();
+        if let Some((id, right)) = right_by_kind(file)
+            && let Some(step) = steps.iter_mut().find(|step| step.id == Some(id))
+        {
+            step.right.push(right);
+            step.differs = differs(step.waits, step.seen.as_ref(), &step.right);
+        }
         let spans = evidence.map(|evidence| &evidence.spans);
         let spans = spans.filter(|spans| !spans.is_empty());
         match spans {
@@ -119,6 +126,19 @@ fn put_in_time(steps: &mut [LaneStep], spans: &BTreeMap<StatementId, StatementSp
     }
 }
 
+/// Whether what was seen, waiting included, is none of what is right.
+fn differs(waits: bool, seen: Option<&Expectation>, right: &[Expectation]) -> bool {
+    let waits_wrongly = right.iter().any(|right| match right {
+        Expectation::Waits => !waits,
+        Expectation::DoesNotWait => waits,
+        Expectation::Rows(_)
+        | Expectation::Affected(_)
+        | Expectation::Error(_)
+        | Expectation::Accepted => false,
+    });
+    waits_wrongly || is_disputed(seen, right)
+}
+
 fn step(line: &CaseLine, lane: usize) -> LaneStep {
     let texts = |name: &'static str| {
         let notes = line.notes.iter().filter(move |note| note.name == name);
@@ -128,14 +148,6 @@ fn step(line: &CaseLine, lane: usize) -> LaneStep {
     let waits = is_noted("waits") || is_noted("blocks");
     let seen = line.observations().into_iter().next();
     let right = line.expectations();
-    let waits_wrongly = right.iter().any(|right| match right {
-        Expectation::Waits => !waits,
-        Expectation::DoesNotWait => waits,
-        Expectation::Rows(_)
-        | Expectation::Affected(_)
-        | Expectation::Error(_)
-        | Expectation::Accepted => false,
-    });
     LaneStep {
         lane,
         id: line.number,
@@ -145,7 +157,7 @@ fn step(line: &CaseLine, lane: usize) -> LaneStep {
         until: 0,
         resumes: texts("resumes").collect(),
         is_unsent: false,
-        differs: waits_wrongly || is_disputed(seen.as_ref(), &right),
+        differs: differs(waits, seen.as_ref(), &right),
         seen,
         right,
     }
@@ -240,5 +252,23 @@ mod tests {
         );
         let file = reproducer::read(&text, "case.sql").expect("it reads");
         assert!(Lanes::of(&file, None).steps[2].differs);
+    }
+
+    /// A finding of locks: its file has no note of what is right, for its kind says it.
+    #[test]
+    fn a_statement_that_should_have_waited_is_marked() {
+        let of_locks = "--! format = 1\n--! engine = \"mariadb\"\n--! isolation = \"SERIALIZABLE\"\n\
+            --! kind = \"unkept-row\"\n\
+            --! # T2.1 (update) at SERIALIZABLE: it should have waited for a row that was locked\n\
+            /* init */ CREATE TABLE t (k INT PRIMARY KEY, v INT);\n\
+            /* s1 T1.1 */ BEGIN;\n\
+            /* s1 T1.2 */ SELECT v FROM t;        -- @got empty\n\
+            /* s2 T2.1 */ UPDATE t SET v = 1;     -- @got affected 0\n\
+            /* s1 T1.3 */ COMMIT;\n";
+        let file = reproducer::read(of_locks, "case.sql").expect("a case file");
+        let steps = Lanes::of(&file, None).steps;
+        let marked: Vec<bool> = steps.iter().map(|step| step.differs).collect();
+        assert_eq!(marked, [false, false, true, false]);
+        assert_eq!(steps[2].right, [Expectation::Waits]);
     }
 }

@@ -13,7 +13,14 @@ for (const button of document.querySelectorAll("button[data-copy]")) {
       const selection = getSelection();
       selection.removeAllRanges();
       selection.addRange(range);
+      // The selection alone would lose the newline at the end.
+      const whole = (event) => {
+        event.clipboardData.setData("text/plain", source.textContent);
+        event.preventDefault();
+      };
+      document.addEventListener("copy", whole);
       done = document.execCommand("copy");
+      document.removeEventListener("copy", whole);
     }
     button.textContent = done ? "Copied" : "Selected: press Ctrl+C";
     setTimeout(() => { button.textContent = label; }, 2000);
