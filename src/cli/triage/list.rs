@@ -20,8 +20,21 @@ const HEADLINE_MAX: usize = 110;
 /// A headline that has fewer columns than this beside the others stands below its line.
 const HEADLINE_MIN: usize = 50;
 
+/// Stands between two columns.
+const GAP: &str = "  ";
+
 /// Stands at the end of a headline that is cut.
 const LEFT_OUT: &str = "..";
+
+/// The place of LEVELS among the columns.
+const LEVELS: usize = 4;
+
+/// The longest text of levels on a terminal: of one level that is claimed to be another.
+const LEVELS_MAX: usize = "REPEATABLE READ claimed SERIALIZABLE".len();
+
+/// The columns that are left out one after the other where a terminal is too narrow: levels, first sighting, statements,
+/// engine. `show` has them all.
+const GIVE_WAY: [usize; 4] = [LEVELS, 6, 8, 3];
 
 /// Stands before a headline on a line of its own.
 const INDENT: &str = "       ";
@@ -61,9 +74,12 @@ pub(super) fn run(
             let now = unix_seconds();
             let rows: Vec<[String; 11]> = folder.groups.iter().map(|g| row(g, now)).collect();
             if !rows.is_empty() {
-                let headings = COLUMNS.map(str::to_owned);
-                let widths = widths(&headings, &rows);
                 let columns = columns_of_stdout();
+                let headings = COLUMNS.map(str::to_owned);
+                let mut widths = widths(&headings, &rows);
+                if columns.is_some() {
+                    widths[LEVELS] = widths[LEVELS].min(LEVELS_MAX);
+                }
                 output.line(&fitted(&headings, &widths, None, columns))?;
                 for (group, row) in folder.groups.iter().zip(&rows) {
                     output.line(&fitted(row, &widths, Some(group.state), columns))?;
@@ -123,7 +139,8 @@ fn widths(headings: &[String; 11], rows: &[[String; 11]]) -> [usize; 11] {
     widths
 }
 
-/// A line of the list on a terminal of so many columns: its headline is cut, or stands below it.
+/// A line of the list on a terminal of so many columns: its headline is cut, or stands below it, with the levels where
+/// their column has no room and the headline does not tell them.
 fn fitted(
     cells: &[String; 11],
     widths: &[usize; 11],
@@ -131,45 +148,72 @@ fn fitted(
     columns: Option<usize>,
 ) -> String {
     let mut cells = cells.clone();
+    let all: Vec<usize> = (0..cells.len()).collect();
     let Some(columns) = columns else {
         cells[10] = cut_to(&cells[10], HEADLINE_MAX + LEFT_OUT.len(), LEFT_OUT);
-        return line(&cells, widths, state);
+        return line(&cells, &all, widths, state);
     };
-    let others: usize = widths[..10].iter().map(|width| width + 2).sum();
+    let levels = cells[LEVELS].clone();
+    cells[LEVELS] = cut_to(&levels, widths[LEVELS], LEFT_OUT);
+    let others: usize = widths[..10].iter().map(|width| width + GAP.len()).sum();
     let room = columns.saturating_sub(others);
     if room >= HEADLINE_MIN {
         cells[10] = cut_to(&cells[10], room, LEFT_OUT);
-        return line(&cells, widths, state);
+        return line(&cells, &all, widths, state);
+    }
+    let kept = kept(widths, columns);
+    let rest = line(&cells, &kept, widths, state);
+    // The heading of the last column would stand above nothing.
+    if state.is_none() {
+        return rest;
+    }
+    let mut headline = std::mem::take(&mut cells[10]);
+    if !kept.contains(&LEVELS) && !headline.contains(&levels) {
+        headline = format!("{levels}: {headline}");
     }
     let most = columns.saturating_sub(INDENT.len());
-    let headline = cut_to(&std::mem::take(&mut cells[10]), most, LEFT_OUT);
-    let rest = line(&cells[..10], widths, state);
-    match state {
-        // The heading of the last column would stand above nothing.
-        None => rest,
-        Some(_) => format!("{rest}\n{INDENT}{headline}"),
-    }
+    format!("{rest}\n{INDENT}{}", cut_to(&headline, most, LEFT_OUT))
 }
 
-fn line(cells: &[String], widths: &[usize], state: Option<GroupState>) -> String {
-    let mut text = String::new();
-    for (at, (cell, width)) in cells.iter().zip(widths).enumerate() {
+/// The columns before the headline that a terminal of so many columns has room for.
+fn kept(widths: &[usize; 11], columns: usize) -> Vec<usize> {
+    let mut kept: Vec<usize> = (0..10).collect();
+    let width = |kept: &[usize]| -> usize {
+        let cells: usize = kept.iter().map(|at| widths[*at]).sum();
+        cells + GAP.len() * kept.len().saturating_sub(1)
+    };
+    for gone in GIVE_WAY {
+        if width(&kept) <= columns {
+            break;
+        }
+        kept.retain(|at| *at != gone);
+    }
+    kept
+}
+
+/// The cells of these columns.
+fn line(
+    cells: &[String; 11],
+    kept: &[usize],
+    widths: &[usize; 11],
+    state: Option<GroupState>,
+) -> String {
+    let style = Style::of_stdout();
+    let texts = kept.iter().map(|&at| {
+        let (cell, width) = (&cells[at], widths[at]);
         let is_number = (5..=9).contains(&at);
         let padded = match is_number {
             true => format!("{cell:>width$}"),
             false => format!("{cell:<width$}"),
         };
-        let style = Style::of_stdout();
-        text.push_str(&match state {
+        match state {
             Some(state) if at == 0 => painted(style, state, &padded),
             None => style.faint(&padded),
             Some(_) => padded,
-        });
-        if at + 1 < cells.len() {
-            text.push_str("  ");
         }
-    }
-    text.trim_end().to_owned()
+    });
+    let texts: Vec<String> = texts.collect();
+    texts.join(GAP).trim_end().to_owned()
 }
 
 /// A text in the colour of a state.
@@ -263,7 +307,7 @@ mod tests {
         for columns in [80, 100, 120, 132, 200, 400] {
             let text = fitted(&cells, &widths, state, Some(columns));
             let longest = text.lines().map(|line| line.chars().count()).max();
-            assert!(longest <= Some(columns.max(83)), "{columns}: {text}");
+            assert!(longest <= Some(columns), "{columns}: {text}");
             assert!(text.contains("T2.1 (update) at"), "{columns}: {text}");
         }
         assert_eq!(fitted(&cells, &widths, state, Some(80)).lines().count(), 2);
@@ -271,5 +315,32 @@ mod tests {
         let piped = fitted(&cells, &widths, state, None);
         assert_eq!(piped.lines().count(), 1);
         assert!(piped.ends_with(".."), "{piped}");
+    }
+
+    /// A run with a claim, two engines, and a group of a case whose sessions run at several levels.
+    #[test]
+    fn long_levels_push_no_other_column_over_the_edge() {
+        let (mut cells, _) = cells();
+        cells[2] = "non-repeatable-read".to_owned();
+        cells[3] = "mariadb,mysql".to_owned();
+        cells[LEVELS] = "READ COMMITTED claimed SERIALIZABLE, SERIALIZABLE".to_owned();
+        let headings = COLUMNS.map(str::to_owned);
+        let mut widths = widths(&headings, std::slice::from_ref(&cells));
+        widths[LEVELS] = LEVELS_MAX;
+        let state = Some(GroupState::New);
+        for columns in [80, 120, 200] {
+            let text = fitted(&cells, &widths, state, Some(columns));
+            let longest = text.lines().map(|line| line.chars().count()).max();
+            assert!(longest <= Some(columns), "{columns}: {text}");
+            let heading = fitted(&headings, &widths, None, Some(columns));
+            assert_eq!(heading.contains("LEVELS"), columns > 120, "{heading}");
+            assert_eq!(heading.contains("FIRST"), columns > 80, "{heading}");
+        }
+        let narrow = fitted(&cells, &widths, state, Some(80));
+        let told = "READ COMMITTED claimed SERIALIZABLE, SERIALIZABLE: T2.1 (update)";
+        assert!(narrow.contains(told), "{narrow}");
+        cells[10] = format!("T2.1 at {}: it should have waited", cells[LEVELS]);
+        let narrow = fitted(&cells, &widths, state, Some(80));
+        assert!(narrow.contains("\n       T2.1 at"), "{narrow}");
     }
 }
