@@ -265,6 +265,26 @@ mod tests {
         }
     }
 
+    /// A shell completes a level to its names, not to those of files.
+    #[test]
+    fn options_that_take_a_level_know_its_names() {
+        let command = command();
+        let arguments = command
+            .get_subcommands()
+            .flat_map(clap::Command::get_arguments);
+        let takes_level = |one: &&clap::Arg| {
+            let names = one.get_value_names().unwrap_or_default();
+            names.iter().any(|name| name == "LEVEL")
+        };
+        let of_levels: Vec<&clap::Arg> = arguments.filter(takes_level).collect();
+        assert!(of_levels.len() >= 4, "{of_levels:?}");
+        for argument in of_levels {
+            let names = argument.get_possible_values();
+            let mut names = names.iter().map(clap::builder::PossibleValue::get_name);
+            assert!(names.any(|name| name == "repeatable-read"), "{argument}");
+        }
+    }
+
     #[test]
     fn the_examples_fit_the_width_of_the_help() {
         for command in command().get_subcommands() {

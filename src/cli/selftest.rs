@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::exit::{Exit, Failure};
 use super::output::Output;
 use super::seed;
-use super::value::{OutputFormat, level, positive};
+use super::value::{OutputFormat, level_parser, positive};
 use crate::engine::{EngineFlavour, Fault};
 use crate::model::IsolationLevel;
 use crate::oracle::{EVERY_RUN, ORACLES};
@@ -44,7 +44,7 @@ pub(super) struct SelftestArguments {
     fault: Option<Fault>,
 
     /// Try this level only
-    #[arg(long, value_name = "LEVEL", value_parser = level)]
+    #[arg(long, value_name = "LEVEL", value_parser = level_parser(), hide_possible_values = true)]
     isolation: Option<IsolationLevel>,
 
     /// How to print

@@ -1,8 +1,9 @@
 //! Values of options that name something of ours: levels, oracles, formats, data files.
 
+use std::ffi::OsStr;
 use std::path::Path;
 
-use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use super::exit::Failure;
 pub(super) use super::quantity::positive;
@@ -24,20 +25,75 @@ pub(super) enum OutputFormat {
     Json,
 }
 
+/// Reads a value as a function does, and knows the names that a shell may complete it to.
+#[derive(Clone)]
+pub(super) struct NameParser<T> {
+    read: fn(&str) -> Result<T, String>,
+    names: fn() -> Vec<&'static str>,
+}
+
+impl<T: Clone + Send + Sync + 'static> TypedValueParser for NameParser<T> {
+    type Value = T;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<T, clap::Error> {
+        self.read.parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new((self.names)().into_iter().map(PossibleValue::new)))
+    }
+}
+
+/// The parser of `--observe`.
+pub(super) fn learner_parser() -> NameParser<Learner> {
+    NameParser {
+        read: learner,
+        names: || {
+            [Learner::Observer, Learner::Probes]
+                .map(Learner::slug)
+                .to_vec()
+        },
+    }
+}
+
+/// The parser of an isolation level.
+pub(super) fn level_parser() -> NameParser<IsolationLevel> {
+    NameParser {
+        read: level,
+        names: || IsolationLevel::ALL.map(IsolationLevel::slug).to_vec(),
+    }
+}
+
+/// The parser of `--isolation` where it may stand for several levels.
+pub(super) fn levels_parser() -> NameParser<LevelChoice> {
+    NameParser {
+        read: levels,
+        names: || {
+            let single = IsolationLevel::ALL.map(IsolationLevel::slug);
+            single.into_iter().chain(["all", "mixed"]).collect()
+        },
+    }
+}
+
 /// Reads `--observe`.
-pub(super) fn learner(text: &str) -> Result<Learner, String> {
+fn learner(text: &str) -> Result<Learner, String> {
     text.parse()
         .map_err(|error: UnknownLearner| error.to_string())
 }
 
 /// Reads `--isolation` where it may stand for several levels.
-pub(super) fn levels(text: &str) -> Result<LevelChoice, String> {
+fn levels(text: &str) -> Result<LevelChoice, String> {
     text.parse()
         .map_err(|error: UnknownLevelChoice| error.to_string())
 }
 
 /// Reads an isolation level.
-pub(super) fn level(text: &str) -> Result<IsolationLevel, String> {
+fn level(text: &str) -> Result<IsolationLevel, String> {
     if let "all" | "mixed" = text {
         return Err(format!("{text} stands for several levels: name one"));
     }

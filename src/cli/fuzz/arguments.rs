@@ -8,7 +8,7 @@ use crate::cli::profile::ProfileArguments;
 use crate::cli::quantity::{number, positive, time};
 use crate::cli::seed::{self, Seed};
 use crate::cli::server::ServerArguments;
-use crate::cli::value::{OutputFormat, learner, level, levels, oracle_names};
+use crate::cli::value::{OutputFormat, learner_parser, level_parser, levels_parser, oracle_names};
 use crate::generate::LevelChoice;
 use crate::model::IsolationLevel;
 use crate::observe::Learner;
@@ -31,16 +31,16 @@ pub(in crate::cli) struct FuzzArguments {
 
     /// read-uncommitted, read-committed, repeatable-read, serializable, all (each case draws one)
     /// or mixed (each session draws one) [default: all]
-    #[arg(long, value_name = "LEVEL", value_parser = levels)]
+    #[arg(long, value_name = "LEVEL", value_parser = levels_parser(), hide_possible_values = true)]
     pub(super) isolation: Option<LevelChoice>,
 
     /// Judge by this stronger level than the one that is run
-    #[arg(long, value_name = "LEVEL", value_parser = level)]
+    #[arg(long, value_name = "LEVEL", value_parser = level_parser(), hide_possible_values = true)]
     pub(super) claim: Option<IsolationLevel>,
 
     /// How txcheck, troc and isolation learn what statements saw: probes (reads in the sessions) or
     /// observer (a connection beside them) [default: observer]
-    #[arg(long, value_name = "HOW", value_parser = learner)]
+    #[arg(long, value_name = "HOW", value_parser = learner_parser(), hide_possible_values = true)]
     pub(super) observe: Option<Learner>,
 
     /// Draws the cases; the same seed draws the same cases, and SEED:INDEX, as reproducers have it,

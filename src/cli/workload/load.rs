@@ -6,7 +6,7 @@ use crate::cli::exit::Failure;
 use crate::cli::quantity::{self, positive};
 use crate::cli::seed;
 use crate::cli::server::{ServerArguments, random_u64};
-use crate::cli::value::level;
+use crate::cli::value::level_parser;
 use crate::engine::{self, Server};
 use crate::model::IsolationLevel;
 use crate::workload::{
@@ -51,7 +51,7 @@ pub(in crate::cli) struct Load {
 
     /// The isolation level of the sessions [default: the server's; with timestamps, that of its
     /// snapshots]
-    #[arg(long, value_name = "LEVEL", value_parser = level)]
+    #[arg(long, value_name = "LEVEL", value_parser = level_parser(), hide_possible_values = true)]
     isolation: Option<IsolationLevel>,
 
     /// Draws the transactions [default: drawn from the system]
