@@ -50,6 +50,9 @@ pub(super) struct Maintainers {
     pub(super) port: u16,
     /// Asks a server whether the connection `%d` waits for a lock: a row where it does.
     pub(super) waits: &'static str,
+    /// Ends the connection `%d`. TiDB ignores a KILL without its name, unless it is told that there is one server (TiDB
+    /// manual, "KILL").
+    pub(super) kill: &'static str,
     /// Whether mysqltest is its test suite.
     pub(super) has_mysqltest: bool,
     /// At REPEATABLE READ and above it may refuse what takes a lock on a row that changed after the snapshot (MariaDB manual,
@@ -107,6 +110,7 @@ const ALL: &[Maintainers] = &[
         to_try: Some(OTHER_PRODUCTS),
         port: 3306,
         waits: WAITS_OF_INNODB,
+        kill: "KILL %d",
         has_mysqltest: true,
         refuses_newer_rows: true,
         has_testkit: false,
@@ -126,6 +130,7 @@ const ALL: &[Maintainers] = &[
         to_try: Some(OTHER_PRODUCTS),
         port: 3306,
         waits: WAITS_OF_INNODB,
+        kill: "KILL %d",
         has_mysqltest: true,
         refuses_newer_rows: false,
         has_testkit: false,
@@ -148,6 +153,7 @@ const ALL: &[Maintainers] = &[
         ),
         port: 5432,
         waits: "SELECT 1 WHERE cardinality(pg_blocking_pids(%d)) > 0",
+        kill: "SELECT pg_terminate_backend(%d)",
         has_mysqltest: false,
         refuses_newer_rows: false,
         has_testkit: false,
@@ -167,6 +173,7 @@ const ALL: &[Maintainers] = &[
         to_try: None,
         port: 0,
         waits: "",
+        kill: "",
         has_mysqltest: false,
         refuses_newer_rows: false,
         has_testkit: false,
@@ -195,6 +202,7 @@ const ALL: &[Maintainers] = &[
         port: 4000,
         waits: "SELECT SESSION_ID FROM information_schema.TIDB_TRX \
                 WHERE SESSION_ID = %d AND STATE = 'LockWaiting'",
+        kill: "KILL TIDB %d",
         has_mysqltest: false,
         refuses_newer_rows: false,
         has_testkit: true,

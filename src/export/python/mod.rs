@@ -138,9 +138,10 @@ fn data(scenario: &Scenario<'_>, driver: ScriptDriver) -> String {
         let _ = write!(
             text,
             "HANGS_AFTER_SECONDS = {HANGS_AFTER_SECONDS}\nDATABASE = \"{DATABASE}_%d\" % os.getpid()\n\
-             PORT = {}\n\n# A row where this connection waits for a lock.\nWAITS = {}\n",
+             PORT = {}\n\n# A row where this connection waits for a lock.\nWAITS = {}\n# Ends a connection.\nKILL = {}\n",
             scenario.maintainers.port,
             quoted(scenario.maintainers.waits),
+            quoted(scenario.maintainers.kill),
         );
     }
     let setup: Vec<String> = scenario.setup().map(quoted).collect();

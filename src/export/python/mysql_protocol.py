@@ -1,7 +1,6 @@
 USER = "root"
 SOCKET = "the server's socket, in place of host and port"
-# Ends a connection; those that have not ended yet.
-KILL = "KILL %d"
+# The connections that have not ended yet.
 LEFT = "SELECT id FROM information_schema.processlist WHERE id IN (%s)"
 
 

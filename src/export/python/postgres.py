@@ -1,7 +1,6 @@
 USER = "postgres"
 SOCKET = "the folder of the server's socket, in place of host"
-# Ends a connection; those that have not ended yet.
-KILL = "SELECT pg_terminate_backend(%d)"
+# The connections that have not ended yet.
 LEFT = "SELECT pid FROM pg_stat_activity WHERE pid IN (%s)"
 
 # Values stay the text that the server sent.
