@@ -45,26 +45,44 @@ enum JunitResult {
 pub fn junit(folder: &TriageFolder, problem: Option<&str>) -> io::Result<String> {
     let runs = folder.runs.iter().map(|run| of_run(run, problem));
     let cases: Vec<JunitCase> = runs.chain(folder.groups.iter().map(of_group)).collect();
+    xml(&folder.path.display().to_string(), &cases, &folder.left_out)
+}
+
+/// The XML of a run that came to no case: it fails the file. `place` is the run's folder, `problem` why it could not
+/// begin.
+///
+/// # Errors
+/// None that a writer into memory could have.
+pub fn junit_of_no_run(place: &str, problem: &str) -> io::Result<String> {
+    let case = JunitCase {
+        class: "run".to_owned(),
+        name: "run that came to no case".to_owned(),
+        result: JunitResult::Error(problem.to_owned()),
+    };
+    xml(place, &[case], &[])
+}
+
+fn xml(place: &str, cases: &[JunitCase], left_out: &[String]) -> io::Result<String> {
     let mut writer = Writer::new_with_indent(Vec::new(), b' ', 2);
     writer.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
-    let counts = counts(&cases);
+    let counts = counts(cases);
     let totals = counts.iter().filter(|(name, _)| *name != "skipped");
     writer
         .create_element("testsuites")
         .with_attribute(("name", "rashomon"))
         .with_attributes(totals.map(|(name, count)| (*name, count.as_str())))
-        .write_inner_content(|writer| suite(writer, folder, &cases, &counts))?;
+        .write_inner_content(|writer| suite(writer, place, (cases, left_out), &counts))?;
     let text = String::from_utf8(writer.into_inner()).map_err(io::Error::other)?;
     Ok(format!("{text}\n"))
 }
 
 fn suite(
     writer: &mut Writer<Vec<u8>>,
-    folder: &TriageFolder,
-    cases: &[JunitCase],
+    place: &str,
+    (cases, left_out): (&[JunitCase], &[String]),
     counts: &[(&'static str, String)],
 ) -> io::Result<()> {
-    let name = one_line(&folder.path.display().to_string());
+    let name = one_line(place);
     let counts = counts.iter();
     writer
         .create_element("testsuite")
@@ -74,8 +92,8 @@ fn suite(
             for case in cases {
                 write_case(writer, case)?;
             }
-            if !folder.left_out.is_empty() {
-                let text = printable(&format!("left out:\n{}", folder.left_out.join("\n")));
+            if !left_out.is_empty() {
+                let text = printable(&format!("left out:\n{}", left_out.join("\n")));
                 let element = writer.create_element("system-err");
                 element.write_text_content(BytesText::new(&text))?;
             }

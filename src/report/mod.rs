@@ -23,5 +23,5 @@ mod time;
 mod visible;
 
 pub use detail::{GroupDetail, ReportExport, details};
-pub use junit::junit;
+pub use junit::{junit, junit_of_no_run};
 pub use page::page;

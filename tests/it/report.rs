@@ -104,6 +104,21 @@ fn a_run_writes_what_it_has_seen_and_not_what_others_have() {
         xml.contains("<testsuites name=\"rashomon\" tests=\"1\" failures=\"0\" errors=\"0\">"),
         "{xml}"
     );
+    // A run that comes to no case leaves no file that could be taken for its own.
+    let server = "mariadb://root@127.0.0.1:1";
+    let unreached = run(&[
+        "fuzz", server, "--cases", "3", "--out", &from, "--junit", &to,
+    ]);
+    assert_eq!(unreached.code, Some(5), "{}", unreached.err);
+    let xml = text(&path);
+    assert!(
+        xml.contains("<testsuites name=\"rashomon\" tests=\"1\" failures=\"0\" errors=\"1\">"),
+        "{xml}"
+    );
+    assert!(
+        xml.contains("<error message=") && xml.contains("127.0.0.1:1"),
+        "{xml}"
+    );
     let nowhere = shown(&out.path().join("none/junit.xml"));
     let refused = ran(
         &program(&["fuzz", "sqlite:", "--cases", "3", "--junit", &nowhere])

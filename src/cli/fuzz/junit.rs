@@ -33,3 +33,10 @@ pub(super) fn write(path: &Path, summary: &RunSummary) -> Result<(), Failure> {
     let written = xml.and_then(|xml| whole_file::write(path, xml.as_bytes()));
     written.map_err(|error| cannot_write(path, &error))
 }
+
+/// Writes that a run came to no case, and why.
+pub(super) fn write_problem(path: &Path, out: &Path, problem: &str) -> Result<(), Failure> {
+    let xml = report::junit_of_no_run(&out.display().to_string(), problem);
+    let written = xml.and_then(|xml| whole_file::write(path, xml.as_bytes()));
+    written.map_err(|error| cannot_write(path, &error))
+}

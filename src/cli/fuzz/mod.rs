@@ -19,6 +19,7 @@ mod start;
 mod summary;
 mod summary_json;
 
+use std::fs::File;
 use std::sync::Arc;
 
 use super::exit::{Exit, Failure};
@@ -28,7 +29,7 @@ use super::signals;
 use super::value::{grammar, nothing_is_known, oracles_named, registry};
 use crate::campaign::{
     self, CampaignError, Canary, Checkpoint, Generator, Listener, Parts, RunEvent, RunSettings,
-    ServerWorkplace, StopFlag, WorkloadShare,
+    RunSummary, ServerWorkplace, StopFlag, WorkloadShare,
 };
 use crate::engine::{self, OpenOptions, Server};
 use crate::reproducer::Registry;
@@ -45,36 +46,18 @@ pub(super) fn run(arguments: &FuzzArguments, output: &mut Output) -> Result<Exit
         junit::check(path)?;
     }
     let (settings, checkpoint) = settings::plan(arguments, random_u64)?;
-    let open_options = open_options(arguments, &settings)?;
-    let target = settings.target.to_string();
-    let open = || engine::open(&target, &open_options);
-    let server = start::reached(arguments.wait_for_server, &stop, open)?;
-    engine::require_cases(&*server)?;
-    settings::check_levels(&settings, server.dialect())?;
-    settings::check_server(checkpoint.as_ref(), server.identity())?;
-    recovery::check_server(&settings, &*server)?;
-    let other = counterpart::open(&settings, &open_options, &*server)?;
-    let there = other.as_ref().map(|other| &other.counterpart.identity);
-    let mut live = RunListeners::new(arguments, output)?;
-    live.started(&settings, server.identity(), there)?;
-    if let Some(left_out) = other.as_ref().and_then(|other| other.left_out.clone()) {
-        live.event(&RunEvent::Trouble(left_out));
-    }
-    // Held to the end of the run.
-    let _lock = start::prepare_output(&settings)?;
-    let proving = Proving {
-        settings: &settings,
-        stop: &stop,
-        open: &open,
+    let out = settings.out.clone();
+    let summary = carry_out(arguments, output, (settings, checkpoint), &stop);
+    let summary = match (summary, &arguments.junit) {
+        // Whoever reads the file is told, too, and does not take an earlier one for this run's.
+        (Err(failure), Some(path)) if failure.exit == Exit::Environment => {
+            junit::write_problem(path, &out, &failure.message)?;
+            return Err(failure);
+        }
+        (summary, _) => summary?,
     };
-    let (server, calibration) = proving.run(server, &mut live)?;
-    start::record_start(&settings, (server.identity(), there), &calibration)?;
-    start::check_calibration(&calibration, server.identity())?;
-    let other = other.map(|other| other.proved(&settings, &stop, &mut live));
-    let other = other.transpose()?;
-    let parts = parts(&settings, &*server, open_options, other)?;
-    drop(server);
-    let summary = finish(parts, settings, checkpoint, &stop, &mut live)?;
+    // The folder stays ours until its file is written.
+    let (summary, _lock) = summary;
     let exit = summary::exit(&summary);
     let format = arguments.format;
     let grammar = match arguments.explain_grammar {
@@ -89,6 +72,45 @@ pub(super) fn run(arguments: &FuzzArguments, output: &mut Output) -> Result<Exit
         Err(failure) if failure.exit != Exit::Clean => Err(failure),
         _ => Ok(exit),
     }
+}
+
+/// Opens the server, proves it and runs the cases. With what was found comes the lock of the run.
+fn carry_out(
+    arguments: &FuzzArguments,
+    output: &mut Output,
+    (settings, checkpoint): (RunSettings, Option<Checkpoint>),
+    stop: &StopFlag,
+) -> Result<(RunSummary, File), Failure> {
+    let open_options = open_options(arguments, &settings)?;
+    let target = settings.target.to_string();
+    let open = || engine::open(&target, &open_options);
+    let server = start::reached(arguments.wait_for_server, stop, open)?;
+    engine::require_cases(&*server)?;
+    settings::check_levels(&settings, server.dialect())?;
+    settings::check_server(checkpoint.as_ref(), server.identity())?;
+    recovery::check_server(&settings, &*server)?;
+    let other = counterpart::open(&settings, &open_options, &*server)?;
+    let there = other.as_ref().map(|other| &other.counterpart.identity);
+    let mut live = RunListeners::new(arguments, output)?;
+    live.started(&settings, server.identity(), there)?;
+    if let Some(left_out) = other.as_ref().and_then(|other| other.left_out.clone()) {
+        live.event(&RunEvent::Trouble(left_out));
+    }
+    let lock = start::prepare_output(&settings)?;
+    let proving = Proving {
+        settings: &settings,
+        stop,
+        open: &open,
+    };
+    let (server, calibration) = proving.run(server, &mut live)?;
+    start::record_start(&settings, (server.identity(), there), &calibration)?;
+    start::check_calibration(&calibration, server.identity())?;
+    let other = other.map(|other| other.proved(&settings, stop, &mut live));
+    let other = other.transpose()?;
+    let parts = parts(&settings, &*server, open_options, other)?;
+    drop(server);
+    let summary = finish(parts, settings, checkpoint, stop, &mut live)?;
+    Ok((summary, lock))
 }
 
 /// How the server is opened: a password of the URL comes before that of the file.
@@ -155,7 +177,7 @@ fn finish(
     checkpoint: Option<Checkpoint>,
     stop: &StopFlag,
     live: &mut RunListeners<'_>,
-) -> Result<campaign::RunSummary, Failure> {
+) -> Result<RunSummary, Failure> {
     let result = campaign::run(parts, settings, checkpoint, stop, live);
     live.finish();
     result.map_err(|error| match error {
