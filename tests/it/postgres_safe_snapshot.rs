@@ -1,12 +1,15 @@
 //! SERIALIZABLE READ ONLY DEFERRABLE on PostgreSQL: the first read waits until its snapshot is safe, for transactions and no lock.
 
+use std::time::Duration;
+
+use rashomon::engine::{self, OpenOptions, Server};
 use rashomon::execute::{Driver, Executor, Instrumentation};
 use rashomon::model::IsolationLevel::Serializable;
 use rashomon::model::Verdict;
 
 use crate::lying::{OneDriver, SETUP, database, hearing_of, honest, id, scripted};
 use crate::oracles;
-use crate::postgres_cases::server;
+use crate::servers::{self, Needs};
 
 /// T1 makes the snapshot of T2 no worse: it is the one of before the wait.
 const KEPT: &str = "s1 BEGIN
@@ -37,6 +40,18 @@ s2 SELECT * FROM t0
 s1 UPDATE t0 SET vkey = 1001, c0 = 11 WHERE pkey = 1
 s1 COMMIT
 s2 COMMIT";
+
+/// A server of which a statement may stay unanswered for long: the read waits for the SERIALIZABLE transactions of all other
+/// tests, too, and begins anew where one of them spoils its snapshot.
+fn server(test: &str) -> Option<Box<dyn Server>> {
+    let url = servers::url(test, Needs::Postgres)?;
+    let options = OpenOptions {
+        allow_shared_server: true,
+        deadline: Duration::from_secs(600),
+        ..OpenOptions::default()
+    };
+    Some(engine::open(&url, &options).expect("the test server answers"))
+}
 
 #[test]
 fn a_read_that_waits_for_a_safe_snapshot_is_seen_waiting_and_is_no_finding() {
