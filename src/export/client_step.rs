@@ -28,6 +28,9 @@ pub(super) struct ClientStep {
     /// A wrong answer to a statement that locks, while another client's transaction has locked rows of a table
     /// that it names: an engine that is right may have it wait.
     pub(super) may_wait: bool,
+    /// It was rejected, which ended its transaction, and the bug shows in what that left behind: where another
+    /// transaction is rejected, the bug cannot show.
+    pub(super) is_decisive: bool,
     /// What it came to in words, where they say more than the answer.
     pub(super) outcome: Option<String>,
 }
@@ -47,8 +50,14 @@ impl ClientStep {
             right: Vec::new(),
             has_wrong_effect: false,
             may_wait: false,
+            is_decisive: false,
             outcome: None,
         }
+    }
+
+    /// Whether no transaction of the client is open behind it.
+    pub(super) fn ends_transaction(&self) -> bool {
+        self.effect.is_last_end() || self.is_decisive
     }
 
     /// Whether what comes behind it depends on what went wrong: answers that nobody predicted are not known then.

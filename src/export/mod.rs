@@ -11,6 +11,7 @@ mod client_step;
 mod docker;
 mod dot;
 mod edn;
+mod ended;
 mod headline;
 mod held_back;
 mod issue;

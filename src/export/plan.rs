@@ -107,7 +107,7 @@ impl<'s> Planner<'s> {
         let kind = step.effect.kind;
         if kind.is_begin() {
             self.open.insert(client);
-        } else if step.effect.is_last_end() {
+        } else if step.ends_transaction() {
             self.open.remove(&client);
             self.used.remove(&client);
         }

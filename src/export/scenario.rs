@@ -5,13 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::case_format::DoesNotApply;
 use super::client_step::ClientStep;
+use super::ended::EndedTransactions;
 use super::headline::{self, kind_of};
 use super::held_back::in_order_of_a_run;
 use super::maintainers::{self, Maintainers};
-use crate::dialect::{BUILTIN, Dialect, RejectionEnd, ServerVersion, builtin, parse};
+use crate::dialect::{BUILTIN, Dialect, ServerVersion, builtin, parse};
 use crate::model::{
-    CaseStatement, Effect, ErrorClass, FindingKind, IsolationLevel, Pace, SessionId, StatementId,
-    StatementKind, TestCase, TransactionId,
+    Effect, ErrorClass, FindingKind, IsolationLevel, Pace, SessionId, StatementId, StatementKind,
+    TestCase,
 };
 use crate::reproducer::{CaseFile, CaseLine, Expectation, Tag};
 use crate::statement::{self, PreparedStatements};
@@ -352,30 +353,7 @@ fn steps(file: &CaseFile, case: &TestCase, dialect: &Dialect) -> Vec<ClientStep>
         }
         steps.push(step);
     }
-    steps
-}
-
-/// The transactions that a rejection has ended. What was to follow in them was never sent: in autocommit it
-/// would do something else.
-#[derive(Default)]
-struct EndedTransactions(BTreeSet<TransactionId>);
-
-impl EndedTransactions {
-    fn never_sent(&self, line: &CaseLine, statement: &CaseStatement) -> bool {
-        self.0.contains(&statement.id.transaction)
-            && !statement.effect.kind.is_end()
-            && line.notes.is_empty()
-    }
-
-    fn after(&mut self, step: &ClientStep, dialect: &Dialect) {
-        let Some(Expectation::Error(class)) = step.seen else {
-            return;
-        };
-        // An engine that is right goes on where the rejection is the fault.
-        if !step.is_disputed() && dialect.ends_transaction(class) == RejectionEnd::Always {
-            self.0.extend(step.id.map(|id| id.transaction));
-        }
-    }
+    ended.without_mending_ends(steps)
 }
 
 fn step(
@@ -403,6 +381,7 @@ fn step(
         right: line.expectations(),
         has_wrong_effect: line.has_wrong_effect(),
         may_wait: false,
+        is_decisive: false,
         outcome: None,
         effect,
     }
@@ -444,7 +423,7 @@ impl LockedTables {
         let kind = step.effect.kind;
         if kind.is_begin() || step.effect.chains {
             self.open.insert(step.client, BTreeSet::new());
-        } else if kind.is_end() {
+        } else if kind.is_end() || step.is_decisive {
             self.open.remove(&step.client);
         } else if (kind.is_write() || kind == StatementKind::LockingSelect)
             && let Some(locked) = self.open.get_mut(&step.client)
@@ -481,10 +460,11 @@ fn symptom<'a>(
             FindingKind::IndexDisagrees
             | FindingKind::TableCheckFailed
             | FindingKind::UnstableSerialAnswer,
-        ) => {
+        ) if steps.clone().all(|step| step.right.is_empty()) => {
             return Err(DoesNotApply(
                 "what is wrong shows in no answer of the case, but in checks of the tables or runs of \
-                 a statement alone that rashomon replay makes"
+                 a statement alone that rashomon replay makes: give a read behind it that shows it (`/* end */` \
+                 for one of the tables at last) an `-- @expect` note with the right answer"
                     .to_owned(),
             ));
         }
@@ -498,6 +478,9 @@ fn symptom<'a>(
         }
         Some(
             FindingKind::Wrong(_)
+            | FindingKind::IndexDisagrees
+            | FindingKind::TableCheckFailed
+            | FindingKind::UnstableSerialAnswer
             | FindingKind::NotSerializable
             | FindingKind::UnexplainedChange
             | FindingKind::MiscountedWrite

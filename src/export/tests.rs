@@ -208,7 +208,8 @@ fn a_case_that_cannot_be_told_is_refused_with_the_remedy() {
             "free pace",
         ),
         (
-            CASE.replace("/* init", "--! kind = \"index-disagrees\"\n/* init"),
+            CASE.replace("/* init", "--! kind = \"index-disagrees\"\n/* init")
+                .replace("@expect", "@remark"),
             "rashomon replay",
         ),
     ] {
@@ -397,4 +398,34 @@ fn a_count_in_place_of_rows_is_not_held_against_a_sentence_about_the_count() {
         .replace(" RETURNING t0.pkey", "")
         .replace("@expect empty", "@expect affected 1");
     assert!(issue(&count).contains(sentence));
+}
+
+/// The COMMIT lets the session write again, which it should be able to without.
+#[test]
+fn an_end_that_would_put_the_bug_right_is_not_sent_behind_a_rejection() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("corpus/cases/innodb/unfiled-read-only-outlives-abort-serializable.sql");
+    let text = std::fs::read_to_string(path).unwrap();
+    let exported = |format: &dyn CaseFormat, text: &str| {
+        let file = read(text, "x.sql").unwrap();
+        format.write(&file).unwrap().text
+    };
+    let ends = |text: &str| text.matches("COMMIT").count();
+
+    let script = exported(&python::Python, &text);
+    assert_eq!(ends(&script), 2, "{script}");
+    assert!(script.contains("1467), [], True)"), "{script}");
+    let report = exported(&issue::Issue, &text);
+    assert!(report.contains("start again"), "{report}");
+    let test = exported(&mtr::Mtr, &text);
+    assert_eq!(ends(&test), 2, "{test}");
+
+    // Where nothing is wrong behind it, it ends the transaction of a client that another engine has go on.
+    let right = text.replace("@error read-only  @expect affected 1", "@got affected 1");
+    let test = exported(&mtr::Mtr, &right);
+    assert_eq!(ends(&test), 3, "{test}");
+    // So it does where the client begins another transaction in between.
+    let begun = text.replace("/* s1 T3.1 */", "/* s1 */ BEGIN;\n/* s1 */");
+    let script = exported(&python::Python, &begun);
+    assert_eq!(ends(&script), 3, "{script}");
 }

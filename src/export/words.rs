@@ -50,6 +50,9 @@ pub(super) fn told(step: &ClientStep, scenario: &Scenario<'_>) -> String {
     for client in &step.resumes {
         parts.push(format!("client {client} goes on"));
     }
+    if step.is_decisive {
+        parts.push("where another client is rejected in its place, start again".to_owned());
+    }
     if step.is_disputed() {
         let right = alternatives(&step.right, &scenario.dialect);
         parts.push(format!("expected: {right}"));

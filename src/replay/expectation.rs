@@ -75,7 +75,7 @@ pub(super) fn check(
         Some(Verdict::Violation(finding)) => {
             let unmet = finding.differences.first();
             let unmet = unmet.and_then(|difference| difference.statement);
-            lacks_a_statement_before(unmet, &lines, &rejections)
+            lacks_a_statement_up_to(unmet, &lines, &rejections)
         }
         Some(Verdict::Known(_) | Verdict::Undecided(_) | Verdict::Flaky { .. }) => false,
     };
@@ -190,9 +190,9 @@ fn unexpected_rejections(
     lines.iter().filter_map(unexpected).collect()
 }
 
-/// Whether the engine has no such statement as one that stands before the first unmet expectation: without it, another
-/// case ran than the one whose answers the file expects.
-fn lacks_a_statement_before(
+/// Whether the engine has no such statement as the one with the first unmet expectation, or one before it: without it,
+/// another case ran than the one whose answers the file expects.
+fn lacks_a_statement_up_to(
     unmet: Option<StatementId>,
     lines: &[(&CaseLine, &CaseStatement)],
     rejections: &[UnexpectedRejection],
@@ -206,7 +206,7 @@ fn lacks_a_statement_before(
             rejection.error.class,
             ErrorClass::Unsupported | ErrorClass::Syntax
         );
-        is_lacking && at.is_some_and(|at| rejection.line < at)
+        is_lacking && at.is_some_and(|at| rejection.line <= at)
     })
 }
 

@@ -25,6 +25,7 @@ mod events;
 mod execute;
 mod exports;
 mod faults;
+mod finds;
 mod flaky;
 mod gone_savepoints;
 mod hand_written;

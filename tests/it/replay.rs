@@ -347,7 +347,7 @@ fn a_rejection_that_the_file_does_not_mention_is_never_agreement() {
 }
 
 #[test]
-fn an_unmet_expectation_is_undecided_behind_a_statement_that_the_engine_does_not_have() {
+fn an_unmet_expectation_is_undecided_at_and_behind_a_statement_that_the_engine_does_not_have() {
     let verdict = |first: &str, last: &str| {
         let body = format!(
             "/* init */ CREATE TABLE t (a INTEGER PRIMARY KEY);\n\
@@ -359,9 +359,19 @@ fn an_unmet_expectation_is_undecided_behind_a_statement_that_the_engine_does_not
     let lacking = "SELECT a FROM t FOR UPDATE";
     let reason = UndecidedReason::UnexpectedRejection;
     assert_eq!(verdict(lacking, "SELECT 1"), Verdict::Undecided(reason));
+    let at = verdict(
+        &format!("{lacking}; -- @expect (2)\n/* s1 */ SELECT 1"),
+        "SELECT 1",
+    );
+    assert_eq!(at, Verdict::Undecided(reason));
     for (first, last) in [
         ("SELECT 1", "SELECT 1"),
         ("SELECT 1", lacking),
+        // The file says that it was refused so: that is what is wrong.
+        (
+            &format!("{lacking}; -- @error syntax  @expect (1)\n/* s1 */ SELECT 1"),
+            "SELECT 1",
+        ),
         // The engine has this statement, and refuses it.
         ("INSERT INTO t VALUES (1)", "SELECT 1"),
     ] {

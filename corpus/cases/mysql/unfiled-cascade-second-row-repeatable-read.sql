@@ -12,4 +12,5 @@
 /* init */ INSERT INTO t0 (pkey) VALUES (1);
 /* init */ INSERT INTO t1 (pkey, c0) VALUES (1, 1), (2, 1);
 /* init */ INSERT INTO t2 (pkey, c0) VALUES (21, 1), (22, 2);
-/* s1 T1.1 */ DELETE FROM t0;
+/* s1 T1.1 */ DELETE FROM t0;               -- @got affected 1
+/* end */ SELECT * FROM t2;                 -- @got (22, 2)  @expect empty

@@ -12,3 +12,4 @@
 /* init */ INSERT INTO t1 (pkey, c0) VALUES (21, 23);
 /* init */ INSERT INTO t2 (c0) VALUES (21);
 /* s1 T1.1 */ REPLACE INTO t0 (pkey) VALUES (5); -- @got affected 2
+/* end */ SELECT * FROM t2;                 -- @got (21)  @expect (NULL)

@@ -1,6 +1,9 @@
 --! format = 1
 --! engine = "postgres"
 --! isolation = "SERIALIZABLE"
+--! anomaly = "write-skew"
+--! oracle = "serial"
+--! kind = "not-serializable"
 --! known = "unfiled:postgresql-newest-children"
 --! # OPEN; found by Rashomon, on 13.16, 15.18, 17.12 and 18.6
 --! # not reported yet; discussed on pgsql-hackers in October 2014, "Question about RI checks"
@@ -11,7 +14,7 @@
 /* init */ INSERT INTO t0 (pkey) VALUES (1);
 /* init */ INSERT INTO t1 (pkey, f0) VALUES (11, 1);
 /* s1 T1.1 */ BEGIN;
-/* s1 T1.2 */ SELECT * FROM t1;
-/* s2 T2.1 */ DELETE FROM t1;
+/* s1 T1.2 */ SELECT * FROM t1;             -- @got (11, 1)
+/* s2 T2.1 */ DELETE FROM t1;               -- @got affected 1
 /* s1 T1.3 */ DELETE FROM t0;               -- @got affected 1
 /* s1 T1.4 */ COMMIT;

@@ -1,5 +1,6 @@
 //! What a run has found, as JUnit XML (`--junit FILE`).
 
+use std::io;
 use std::path::Path;
 
 use crate::campaign::RunSummary;
@@ -29,14 +30,16 @@ pub(super) fn write(path: &Path, summary: &RunSummary) -> Result<(), Failure> {
     let builtin = Registry::builtin().map_err(|error| Failure::usage(error.to_string()))?;
     let mut folder = TriageFolder::read(&summary.settings.out, builtin)?;
     folder.keep_run(&summary.settings.run_id);
-    let xml = report::junit(&folder, summary.problem().as_deref());
-    let written = xml.and_then(|xml| whole_file::write(path, xml.as_bytes()));
-    written.map_err(|error| cannot_write(path, &error))
+    keep(path, report::junit(&folder, summary.problem().as_deref()))
 }
 
 /// Writes that a run came to no case, and why.
 pub(super) fn write_problem(path: &Path, out: &Path, problem: &str) -> Result<(), Failure> {
-    let xml = report::junit_of_no_run(&out.display().to_string(), problem);
+    let place = out.display().to_string();
+    keep(path, report::junit_of_no_run(&place, problem))
+}
+
+fn keep(path: &Path, xml: io::Result<String>) -> Result<(), Failure> {
     let written = xml.and_then(|xml| whole_file::write(path, xml.as_bytes()));
     written.map_err(|error| cannot_write(path, &error))
 }

@@ -27,7 +27,7 @@ pub(super) fn is_refused_late(step: &ClientStep, scenario: &Scenario<'_>) -> boo
         let kind = other.effect.kind;
         if kind.is_begin() {
             open.insert(number);
-        } else if other.effect.is_last_end() {
+        } else if other.ends_transaction() {
             open.remove(&number);
         }
         if is_behind && other.resumes.contains(&client) {

@@ -136,11 +136,12 @@ class Hang(Exception):
 class Step:
     """A statement of a client, with the answer that was seen and those that are right."""
 
-    def __init__(self, client, sql, seen=None, right=()):
+    def __init__(self, client, sql, seen=None, right=(), decides=False):
         self.client = client
         self.sql = sql
         self.seen = seen
         self.right = right
+        self.decides = decides
         self.answer = None
         self.waited = False
         self.told = None

@@ -152,7 +152,8 @@ fn data(scenario: &Scenario<'_>, driver: ScriptDriver) -> String {
         let _ = writeln!(text, "    {client}: {},", list(&setup, "    "));
     }
     text.push_str(
-        "}\n\n# Client, statement, the answer that was seen, the answers that are right.\n",
+        "}\n\n# Client, statement, the answer that was seen, the answers that are right, whether the bug cannot show without \
+         the one that was seen.\n",
     );
     let steps = scenario.steps.iter().map(|step| {
         let client = step.client.unwrap_or_default();
@@ -210,8 +211,10 @@ fn step_text(step: &ClientStep, scenario: &Scenario<'_>, driver: ScriptDriver) -
         None if !right.is_empty() => text.push_str(", None"),
         None => {}
     }
-    if !right.is_empty() {
-        text.push_str(&format!(", [{}]", right.join(", ")));
+    match (right.is_empty(), step.is_decisive) {
+        (true, false) => {}
+        (false, false) => text.push_str(&format!(", [{}]", right.join(", "))),
+        (_, true) => text.push_str(&format!(", [{}], True", right.join(", "))),
     }
     text
 }

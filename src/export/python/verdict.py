@@ -16,6 +16,9 @@ def at_last(reader):
 
 def bug_shows(steps):
     """Whether a run shows the bug, and why."""
+    other = next((step for step in steps if step.decides and not step.is_as_seen()), None)
+    if other:
+        return False, "the bug needs client %d to get %s at %s" % (other.client, other.seen, other.sql)
     if SHOWS == "as seen":
         others = sum(not step.is_as_seen() for step in steps)
         if others == 0:

@@ -382,7 +382,7 @@ impl<'s> Body<'s> {
         if let Some(client) = step.client {
             if kind.is_begin() {
                 self.in_transaction.insert(client);
-            } else if step.effect.is_last_end() {
+            } else if step.ends_transaction() {
                 self.in_transaction.remove(&client);
             }
         }

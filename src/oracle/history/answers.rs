@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::{Execution, Row, StatementRecord, TestCase, Tick, TransactionStatus, Value};
+use crate::model::{
+    Execution, Row, StatementRecord, TestCase, Tick, TransactionId, TransactionStatus, Value,
+};
 use crate::workload::KeyAccesses;
 
 /// A write of a key that was not taken back.
@@ -44,6 +46,13 @@ pub(super) fn kept_writes<'e>(
         }
     }
     written
+}
+
+/// Since when the end of a transaction may have taken place: when it was sent its last statement.
+pub(super) fn sent_last(transaction: TransactionId, execution: &Execution) -> Option<Tick> {
+    let records = execution.records.values();
+    let own = records.filter(|record| record.id.transaction == transaction);
+    own.map(|record| record.sent).max()
 }
 
 /// The number that is all of an answer.

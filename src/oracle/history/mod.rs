@@ -12,7 +12,7 @@ mod unfinished;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use self::answers::{KeptWrite, kept_writes, only_number};
+use self::answers::{KeptWrite, kept_writes, only_number, sent_last};
 use self::stale::OutdatedRead;
 use super::signature::finding_levels;
 use super::{Evidence, Needs, Oracle, Ruling};
@@ -242,17 +242,10 @@ fn in_order(mut writes: Vec<KeptWrite<'_>>, last: i64, execution: &Execution) ->
         return None;
     }
     writes.sort_by_key(|write| (write.value == last, write.record.answered));
-    let ended = |id: TransactionId| {
-        let own = execution
-            .records
-            .values()
-            .filter(|r| r.id.transaction == id);
-        own.map(|record| record.sent).max()
-    };
     let mut pairs = writes.iter().zip(writes.iter().skip(1));
     let is_clear = writes.len() == 2
         || pairs.all(|(one, next)| {
-            ended(transaction(one)).is_some_and(|end| end < next.record.answered)
+            sent_last(transaction(one), execution).is_some_and(|end| end < next.record.answered)
         });
     let is_last = writes.last().is_some_and(|write| write.value == last);
     (is_last && is_clear).then(|| writes.iter().map(|write| write.value).collect())

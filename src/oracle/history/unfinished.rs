@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::answers::only_number;
+use super::answers::{only_number, sent_last};
 use crate::model::{
     Anomaly, Aspect, Difference, Direction, Finding, FindingKind, Outcome, ReadMode, Role,
     Signature, StatementId, StatementKind, StatementRecord, Tick, TransactionId, TransactionStatus,
@@ -116,13 +116,6 @@ impl<'e> Run<'e> {
         record.and_then(StatementRecord::changed_rows) == Some(1)
     }
 
-    /// Since when the end of a transaction may have taken place: what it was sent last.
-    fn sent_last(&self, transaction: TransactionId) -> Option<Tick> {
-        let records = self.evidence.execution.records.values();
-        let own = records.filter(|record| record.id.transaction == transaction);
-        own.map(|record| record.sent).max()
-    }
-
     /// A read of a value that was not there to be read.
     fn unreadable(&self, read: &StatementRecord, access: &KeyAccess) -> Option<Finding> {
         let (id, key) = (read.id, access.key);
@@ -195,7 +188,7 @@ impl<'e> Run<'e> {
                 ))
             }
             TransactionStatus::Committed(_) | TransactionStatus::Indeterminate => {
-                let sent = self.sent_last(transaction)?;
+                let sent = sent_last(transaction, &self.evidence.execution)?;
                 (at < sent).then_some((
                     Anomaly::DirtyRead,
                     "wrote in a transaction that had not been sent its end",
