@@ -373,7 +373,7 @@ fn an_internal_error_is_wrong_alone_and_the_report_has_its_message() {
     let file = read(&format!("{text}@error internal\n"), "x.sql").unwrap();
     let report = issue::Issue.write(&file).unwrap().text;
     for part in [
-        "In step 1 the SELECT is rejected with error 8133 (internal error).\n",
+        "The SELECT is rejected with error 8133 (internal error).\n",
         "SELECT a, b, c FROM t;\n-- no error\n",
         "SELECT a, b, c FROM t;\n-- error 8133: data inconsistency in table: t\n",
     ] {

@@ -158,12 +158,11 @@ pub(super) fn fault(step: &ClientStep, dialect: &Dialect) -> String {
     };
     match (seen, right) {
         (Expectation::Error(class), _) => {
-            let number = step
-                .outcome
-                .as_deref()
-                .and_then(|told| told.split(':').next());
-            let number = number.unwrap_or("an error");
-            format!("is rejected with {number} ({})", error_words(*class))
+            let told = step.outcome.as_deref();
+            match told.and_then(|told| told.split(':').next()) {
+                Some(number) => format!("is rejected with {number} ({})", error_words(*class)),
+                None => format!("is rejected with {}", answer(seen, dialect)),
+            }
         }
         (_, Expectation::Error(class)) => {
             format!("is answered instead of rejected ({})", error_words(*class))

@@ -45,7 +45,7 @@ fn report(scenario: &Scenario<'_>) -> String {
     let headings = &scenario.maintainers.headings;
     let _ = write!(text, "\n## {}\n\n", headings.repeat);
     text.push_str(&how_to_repeat(scenario));
-    if scenario.clients.len() > 1 {
+    if is_side_by_side(scenario) {
         text.push_str("\nSide by side, with the answers that were seen:\n\n");
         text.push_str(&fenced("text", &side_by_side::picture(scenario)));
     }
@@ -123,8 +123,11 @@ fn description(scenario: &Scenario<'_>) -> String {
                 .disputed()
                 .map(|step| {
                     let fault = words::fault(step, &scenario.dialect);
-                    match place(scenario, step) {
-                        Some(place) => format!("{place}{} {fault}", words::the_statement(step)),
+                    match step.client {
+                        Some(_) => {
+                            let place = place(scenario, step);
+                            format!("{place}{} {fault}", words::the_statement(step))
+                        }
                         None => fault,
                     }
                 })
@@ -154,20 +157,56 @@ fn description(scenario: &Scenario<'_>) -> String {
     text
 }
 
-/// `in step 3 `; none where the statement is no step.
-fn place(scenario: &Scenario<'_>, step: &ClientStep) -> Option<String> {
+/// `in step 3 `, as the steps are numbered side by side; empty where one client has them all, or the statement is no step.
+fn place(scenario: &Scenario<'_>, step: &ClientStep) -> String {
     let mut steps = scenario.steps.iter();
-    let at = steps.position(|other| step.id.is_some() && other.id == step.id)?;
-    Some(format!("in step {} ", at + 1))
+    let at = steps.position(|other| step.id.is_some() && other.id == step.id);
+    let at = at.filter(|_| is_side_by_side(scenario));
+    at.map_or_else(String::new, |at| format!("in step {} ", at + 1))
+}
+
+/// Whether the steps are shown side by side.
+fn is_side_by_side(scenario: &Scenario<'_>) -> bool {
+    scenario.clients.len() > 1
 }
 
 /// The statement that has no answer, or at which the server was lost, with its place.
 fn without_answer<'s>(scenario: &'s Scenario<'_>) -> Option<(String, &'s ClientStep)> {
     let step = scenario.without_answer()?;
-    Some((place(scenario, step)?, step))
+    Some((place(scenario, step), step))
 }
 
 fn how_to_repeat(scenario: &Scenario<'_>) -> String {
+    let mut text = preparation(scenario);
+    let waits = match scenario.steps.iter().any(|step| step.waits) {
+        true => " A statement that waits is left waiting while the other client goes on.",
+        false => "",
+    };
+    let _ = writeln!(text, "\nThen paste these, one after another.{waits}");
+    for block in scenario
+        .steps
+        .chunk_by(|one, next| one.client == next.client)
+    {
+        let first = scenario.clients.keys().next().copied();
+        let number = block[0].client.or(first).unwrap_or_default();
+        let _ = write!(text, "\nClient {number}:\n\n");
+        text.push_str(&remarked(block, scenario));
+    }
+    if !scenario.afterwards.is_empty() {
+        text.push_str("\nAt last, when every other client is closed:\n\n");
+        text.push_str(&remarked(&scenario.afterwards, scenario));
+    }
+    if scenario.maintainers.clients != ClientKind::Sqlite {
+        let _ = write!(
+            text,
+            "\nWhen all clients are closed, `DROP DATABASE {DATABASE};` takes the tables away.\n"
+        );
+    }
+    text
+}
+
+/// What makes the tables, and what each client executes first.
+fn preparation(scenario: &Scenario<'_>) -> String {
     let mut text = String::new();
     let is_server = scenario.maintainers.clients != ClientKind::Sqlite;
     let client = scenario.maintainers.client;
@@ -193,11 +232,8 @@ fn how_to_repeat(scenario: &Scenario<'_>) -> String {
         setup.push(format!("CREATE DATABASE {DATABASE};"));
     }
     setup.extend(change_database(scenario.maintainers.clients));
-    let (first, first_setup) = scenario
-        .clients
-        .first_key_value()
-        .map_or((1, &[][..]), |(number, setup)| (*number, setup.as_slice()));
-    setup.extend(first_setup.iter().map(ended));
+    let first = scenario.clients.values().next();
+    setup.extend(first.into_iter().flatten().map(ended));
     setup.extend(scenario.setup().map(ended));
     text.push_str(&lines(&setup));
     for (number, own) in scenario.clients.iter().skip(1) {
@@ -209,33 +245,14 @@ fn how_to_repeat(scenario: &Scenario<'_>) -> String {
             let _ = write!(text, "\nPrepare client {number}:\n\n{}", lines(&setup));
         }
     }
-    let waits = match scenario.steps.iter().any(|step| step.waits) {
-        true => " A statement that waits is left waiting while the other client goes on.",
-        false => "",
-    };
-    let _ = writeln!(text, "\nThen paste these, one after another.{waits}");
-    for block in scenario
-        .steps
-        .chunk_by(|one, next| one.client == next.client)
-    {
-        let number = block[0].client.unwrap_or(first);
-        let _ = write!(text, "\nClient {number}:\n\n");
-        let lines: String = block
-            .iter()
-            .map(|step| format!("{};{}\n", step.sql, remark(step, scenario)))
-            .collect();
-        text.push_str(&fenced("sql", &lines));
-    }
-    if !scenario.afterwards.is_empty() {
-        text.push_str("\nAt last, when every other client is closed:\n\n");
-        let lines: String = scenario
-            .afterwards
-            .iter()
-            .map(|step| format!("{};{}\n", step.sql, remark(step, scenario)))
-            .collect();
-        text.push_str(&fenced("sql", &lines));
-    }
     text
+}
+
+/// Statements with what was seen of them, in a block to paste.
+fn remarked(steps: &[ClientStep], scenario: &Scenario<'_>) -> String {
+    let lines = steps.iter();
+    let lines = lines.map(|step| format!("{};{}\n", step.sql, remark(step, scenario)));
+    fenced("sql", &lines.collect::<String>())
 }
 
 /// What was seen of a step, as a comment behind it.
