@@ -429,3 +429,28 @@ fn an_end_that_would_put_the_bug_right_is_not_sent_behind_a_rejection() {
     let script = exported(&python::Python, &begun);
     assert_eq!(ends(&script), 3, "{script}");
 }
+
+/// Whoever pastes them has a client that waits, and nothing to paste there before it goes on.
+#[test]
+fn a_report_has_what_is_behind_a_statement_that_waits_where_the_client_goes_on() {
+    let case = "--! format = 1\n--! engine = \"mariadb\"\n--! isolation = \"READ COMMITTED\"\n\
+                /* init */ CREATE TABLE t (a INT);\n\
+                /* s1 */ BEGIN;\n/* s1 */ UPDATE t SET a = 1;\n\
+                /* s2 */ UPDATE t SET a = 2; -- @waits  @got affected 1  @expect affected 0\n\
+                /* s2 */ SELECT 3;\n/* s1 */ SELECT 4;\n/* s1 */ COMMIT; -- @resumes s2\n/* s1 */ SELECT 5;\n";
+    let statements = |case: &str| {
+        let file = read(case, "x.sql").unwrap();
+        let report = issue::Issue.write(&file).unwrap().text;
+        let (steps, _) = report.split_once("Side by side").unwrap();
+        let (_, steps) = steps.split_once("Then paste").unwrap();
+        let places = ["a = 2", "SELECT 4", "COMMIT", "SELECT 3", "SELECT 5"];
+        let mut places: Vec<_> = places.map(|sql| (steps.find(sql), sql)).into();
+        places.sort();
+        places.into_iter().map(|(_, sql)| sql).collect::<Vec<_>>()
+    };
+    let typed = ["a = 2", "SELECT 4", "COMMIT", "SELECT 3", "SELECT 5"];
+    assert_eq!(statements(case), typed);
+    // Where it goes on is not told.
+    let as_written = ["a = 2", "SELECT 3", "SELECT 4", "COMMIT", "SELECT 5"];
+    assert_eq!(statements(&case.replace("@resumes s2", "")), as_written);
+}

@@ -10,5 +10,5 @@
 /* init */ INSERT INTO t0 (pkey, vkey, c0) VALUES (1, 1, 'ab'), (2, 2, 'ab'), (3, 3, 'ab');
 /* s1 */ BEGIN;
 /* s1 */ INSERT INTO t0 (pkey, vkey, c0) VALUES (4, 1001, NULL);
-/* s2 */ SELECT * FROM t0 WHERE t0.pkey < 0 OR t0.c0 IS NULL FOR UPDATE SKIP LOCKED; -- @got (4, 1001, NULL)  @expect empty
-/* s1 */ COMMIT;
+/* s2 */ SELECT * FROM t0 WHERE t0.pkey < 0 OR t0.c0 IS NULL FOR UPDATE SKIP LOCKED; -- @waits  @got (4, 1001, NULL)  @expect empty
+/* s1 */ COMMIT;                            -- @resumes s2

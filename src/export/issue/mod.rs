@@ -3,6 +3,7 @@
 
 mod manual;
 mod side_by_side;
+mod typed;
 
 use std::fmt::Write as _;
 
@@ -12,6 +13,7 @@ use super::maintainers::ClientKind;
 use super::scenario::{Scenario, Symptom, one_line};
 use super::words;
 use crate::reproducer::CaseFile;
+use typed::in_order_of_typing;
 
 /// The database of the steps.
 const DATABASE: &str = "bug_to_repeat";
@@ -32,7 +34,9 @@ impl CaseFormat for Issue {
     }
 
     fn write(&self, file: &CaseFile) -> Result<Exported, DoesNotApply> {
-        Ok(Exported::of(report(&Scenario::of_fault(file)?)))
+        let mut scenario = Scenario::of_fault(file)?;
+        scenario.steps = in_order_of_typing(scenario.steps);
+        Ok(Exported::of(report(&scenario)))
     }
 }
 
