@@ -10,5 +10,5 @@
 /* init */ INSERT INTO t0 (pkey, vkey, c0) VALUES (7, 5, NULL), (8, 6, 'u25');
 /* s1 */ BEGIN;
 /* s1 */ INSERT INTO t0 (pkey, vkey, c0) VALUES (3, 1003, '');
-/* s2 */ SELECT * FROM t0 WHERE t0.pkey = 3 OR t0.c0 IS NULL FOR UPDATE NOWAIT; -- @got (3, 1003, '') (7, 5, NULL)  @expect error lock-timeout
-/* s1 */ COMMIT;
+/* s2 */ SELECT * FROM t0 WHERE t0.pkey = 3 OR t0.c0 IS NULL FOR UPDATE NOWAIT; -- @waits  @got (3, 1003, '') (7, 5, NULL)  @expect error lock-timeout
+/* s1 */ COMMIT;                            -- @resumes s2

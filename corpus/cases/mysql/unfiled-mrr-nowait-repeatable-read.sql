@@ -10,5 +10,5 @@
 /* s1 */ BEGIN;
 /* s1 */ INSERT INTO t0 (vkey, c1) VALUES (1005, 0);
 /* s2 */ SET SESSION optimizer_switch = 'mrr_cost_based=off';
-/* s2 */ SELECT * FROM t0 WHERE t0.c1 >= 0 FOR UPDATE NOWAIT; -- @got (1005, NULL, 0)  @expect error lock-timeout
-/* s1 */ COMMIT;
+/* s2 */ SELECT * FROM t0 WHERE t0.c1 >= 0 FOR UPDATE NOWAIT; -- @waits  @got (1005, NULL, 0)  @expect error lock-timeout
+/* s1 */ COMMIT;                            -- @resumes s2

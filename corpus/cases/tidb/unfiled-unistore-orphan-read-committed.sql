@@ -9,9 +9,9 @@
 /* init */ INSERT INTO t0 (pkey, vkey) VALUES (1, 1), (2, 2);
 /* init */ INSERT INTO t1 (pkey, vkey, c0) VALUES (12, 3, 2);
 /* s1 T1.1 */ BEGIN;
-/* s1 T1.2 */ UPDATE t1 SET vkey = 1000, c0 = 1 WHERE pkey = 12;
+/* s1 T1.2 */ UPDATE t1 SET vkey = 1000, c0 = 1 WHERE pkey = 12; -- @got affected 1
 /* s2 T2.1 */ BEGIN;
-/* s2 T2.2 */ DELETE FROM t0 WHERE pkey = 1;
-/* s1 T1.3 */ COMMIT;
+/* s2 T2.2 */ DELETE FROM t0 WHERE pkey = 1; -- @waits  @got affected 1
+/* s1 T1.3 */ COMMIT;                       -- @resumes s2
 /* s2 T2.3 */ COMMIT;
 /* end */ SELECT * FROM t1;                 -- @got (12, 1000, 1)  @expect empty
