@@ -52,7 +52,7 @@ impl StrongerLevel {
 
 impl Detour {
     /// The codes of the rejections that lead there.
-    fn codes(self) -> &'static [&'static str] {
+    pub(super) fn codes(self) -> &'static [&'static str] {
         match self {
             Self::None => &[],
             Self::OtherVictim => &[DEADLOCK],

@@ -144,3 +144,37 @@ fn a_refusal_for_a_lock_that_has_gone_is_not_expected_nor_what_was_predicted_beh
     let (_, result) = held.beside.unwrap();
     assert!(result.contains("1\t7\n"), "{result}");
 }
+
+/// At REPEATABLE READ s1 keeps the lock of row 2 while it waits for row 1, and s2 closes a deadlock. At READ COMMITTED it gave that
+/// lock back.
+#[test]
+fn a_statement_that_closes_a_deadlock_with_a_wrong_write_in_flight_is_skipped() {
+    let steps = "/* s2 */ BEGIN;\n\
+                 /* s2 */ DELETE FROM t WHERE id = 1; -- @got affected 1\n\
+                 /* s1 */ UPDATE t SET v = 7 WHERE v = 10; -- @waits  @got affected 0  @expect affected 1  @wrong-effect t\n\
+                 /* s2 */ UPDATE t SET v = 10 WHERE id = 2; -- @got affected 1\n\
+                 /* s2 */ COMMIT; -- @resumes s1\n";
+    let claimed = format!("--! claim = \"REPEATABLE READ\"\n{TABLE}{steps}");
+    let text = exported(&claimed).text;
+    let skipped = "UPDATE t SET v = 10 WHERE id = 2;\nif ($mysql_errno == 1213)\n";
+    assert!(text.contains(skipped), "{text}");
+    // COMMIT is refused for no lock.
+    assert!(text.contains("}\nCOMMIT;\n\n--connection c1"), "{text}");
+    // Where the run was refused so, that is no other interleaving.
+    let refused = claimed.replace(
+        "WHERE id = 2; -- @got affected 1",
+        "WHERE id = 2; -- @error deadlock",
+    );
+    let text = exported(&refused).text;
+    assert!(
+        !text.contains("WHERE id = 2;\nif ($mysql_errno == 1213)"),
+        "{text}"
+    );
+    assert!(
+        text.contains("WHERE id = 2;\nif ($mysql_errno == 1205)"),
+        "{text}"
+    );
+    // At the level of the run nothing else comes.
+    let text = exported(&format!("{TABLE}{steps}")).text;
+    assert!(!text.contains("$mysql_errno == 1213"), "{text}");
+}
