@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::MutexGuard;
 
 use mysql::prelude::Queryable as _;
 use rashomon::export::format_named;
@@ -24,10 +24,6 @@ struct MysqlTest {
     /// No other test of its kind reads `innodb_trx` meanwhile.
     _alone: MutexGuard<'static, ()>,
 }
-
-/// InnoDB renews `innodb_trx` only where nobody has read it for 0.1 s (MySQL 5.6 manual, 14.15.2.3):
-/// two tests that wait side by side on one server, each asking every 0.1 s, would both ask in vain.
-static WAITING: Mutex<()> = Mutex::new(());
 
 impl MysqlTest {
     /// None where there is no server or no mysqltest; the test has said then that it did not run.
@@ -56,7 +52,7 @@ impl MysqlTest {
             url,
             database,
             folder: folder(),
-            _alone: WAITING.lock().unwrap_or_else(PoisonError::into_inner),
+            _alone: servers::alone_with_innodb_trx(),
         };
         this.query(&format!("CREATE DATABASE {}", this.database));
         Some(this)

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::process::{Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A kind of server that tests ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +28,15 @@ impl Needs {
             Self::TiDb4 => "RASHOMON_TEST_TIDB4",
         }
     }
+}
+
+/// InnoDB renews `innodb_trx` only where nobody has read it for 0.1 s (MySQL 5.6 manual, 14.15.2.3): two exports that wait
+/// side by side on one server, each asking every 0.1 s, would both ask in vain.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// While it is held, no other test runs an export that reads `innodb_trx`.
+pub(crate) fn alone_with_innodb_trx() -> MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The URL of a server of this kind, or nothing after having said that the test did not run.
