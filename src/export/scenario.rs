@@ -423,7 +423,7 @@ impl LockedTables {
         let kind = step.effect.kind;
         if kind.is_begin() || step.effect.chains {
             self.open.insert(step.client, BTreeSet::new());
-        } else if kind.is_end() || step.is_decisive {
+        } else if step.ends_transaction() {
             self.open.remove(&step.client);
         } else if (kind.is_write() || kind == StatementKind::LockingSelect)
             && let Some(locked) = self.open.get_mut(&step.client)

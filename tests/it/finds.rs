@@ -168,9 +168,8 @@ fn a_python_script_shows_each_find_of_the_corpus() {
         let finds = cases_of_finds(engine);
         assert!(finds.len() >= least, "{engine}: {}", finds.len());
         for (find, cases) in finds {
-            let run = |case: &CaseFile| script_of(case, &url).map_err(|reason| reason.to_string());
             let mut others = Vec::new();
-            let shows = cases.iter().any(|case| match run(case) {
+            let shows = cases.iter().any(|case| match script_of(case, &url) {
                 Ok((Some(1), _)) => true,
                 other => {
                     others.push(other);
