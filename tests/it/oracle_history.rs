@@ -96,6 +96,22 @@ const THREE_WRITERS: &str = "
     s3: COMMIT
 ";
 
+/// s2 reads one key before s3 writes both, and the other behind it. s3 writes k = 1 twice: that both its writes came
+/// behind 11 is in the table only, and were they before it, the last read of s1 would be stale.
+const WRITTEN_TWICE: &str = "
+    s1: UPDATE kv SET v = 11 WHERE k = 1
+    s2: BEGIN
+    s2: SELECT v FROM kv WHERE k = 1
+    s3: BEGIN
+    s3: UPDATE kv SET v = 21 WHERE k = 2
+    s3: UPDATE kv SET v = 12 WHERE k = 1
+    s3: UPDATE kv SET v = 15 WHERE k = 1
+    s3: COMMIT
+    s2: SELECT v FROM kv WHERE k = 2
+    s2: COMMIT
+    s1: SELECT v FROM kv WHERE k = 1
+";
+
 /// The second transaction of s1 begins when s2 has been answered. Faults show while another transaction is open.
 const READ_AFTER_A_COMMIT: &str = "
     s3: BEGIN
@@ -214,6 +230,13 @@ fn an_anomaly_is_a_finding_where_the_level_or_the_claim_forbids_it() {
                 Some(Serializable),
                 "read-skew",
             ),
+            (
+                WRITTEN_TWICE,
+                ReadCommitted,
+                Some(Serializable),
+                "fractured-read",
+            ),
+            (WRITTEN_TWICE, RepeatableRead, Some(Serializable), "agree"),
             (ABORTED_READ, ReadCommitted, None, "agree"),
             (
                 ABORTED_READ,

@@ -6,13 +6,15 @@
 //! `docs/oracle-history.md` says what this claims and what it may miss.
 
 mod answers;
+mod orders;
 mod stale;
 mod unfinished;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use self::answers::{KeptWrite, kept_writes, only_number, sent_last};
+use self::answers::only_number;
+use self::orders::write_orders;
 use self::stale::OutdatedRead;
 use super::signature::finding_levels;
 use super::{Evidence, Needs, Oracle, Ruling};
@@ -23,8 +25,7 @@ use crate::execute::SerialRun;
 use crate::history::{self, Atom, Builder, Event, Head, HistoryError, Kind, Span, Status};
 use crate::model::{
     Anomaly, AnomalyClass, ConsistencyModel, Execution, Finding, FindingKind, Outcome, Pace, Row,
-    Signature, StatementId, TestCase, TransactionId, TransactionStatus, UndecidedReason, Value,
-    Verdict,
+    Signature, StatementId, TestCase, TransactionId, TransactionStatus, UndecidedReason, Verdict,
 };
 use crate::statement::{self, KeyAccess};
 use crate::workload::KeyAccesses;
@@ -205,50 +206,6 @@ fn with_last_writes(
         Answer::Violated(found) => Some((history, found)),
         Answer::Satisfied(_) | Answer::Unknown(_) => None,
     }
-}
-
-/// By key, the values that several committed transactions wrote, in the order in which they came about.
-fn write_orders(
-    case: &TestCase,
-    keys: &KeyAccesses,
-    execution: &Execution,
-) -> BTreeMap<i64, Vec<i64>> {
-    if execution.crash.is_some() {
-        return BTreeMap::new();
-    }
-    let written = kept_writes(case, keys, execution);
-    let last = |key: i64| {
-        let mut rows = execution.final_state.values().flatten();
-        rows.find_map(|row| match row.as_slice() {
-            [Value::Integer(of), Value::Integer(value)] if *of == key => Some(*value),
-            _ => None,
-        })
-    };
-    let ordered = written.into_iter().filter_map(|(key, writes)| {
-        let order = in_order(writes, last(key)?, execution)?;
-        Some((key, order))
-    });
-    ordered.collect()
-}
-
-/// The values in the order in which they were written, each by a transaction of its own: of two the last is the one that the table
-/// holds. More are in order where each transaction had been sent its end before the next write was answered.
-fn in_order(mut writes: Vec<KeptWrite<'_>>, last: i64, execution: &Execution) -> Option<Vec<i64>> {
-    let transaction = |write: &KeptWrite<'_>| write.record.id.transaction;
-    let writers: BTreeSet<TransactionId> = writes.iter().map(transaction).collect();
-    let values: BTreeSet<i64> = writes.iter().map(|write| write.value).collect();
-    let is_told_apart = writers.len() == writes.len() && values.len() == writes.len();
-    if writes.len() < 2 || !is_told_apart || !writes.iter().all(|write| write.committed.is_some()) {
-        return None;
-    }
-    writes.sort_by_key(|write| (write.value == last, write.record.answered));
-    let mut pairs = writes.iter().zip(writes.iter().skip(1));
-    let is_clear = writes.len() == 2
-        || pairs.all(|(one, next)| {
-            sent_last(transaction(one), execution).is_some_and(|end| end < next.record.answered)
-        });
-    let is_last = writes.last().is_some_and(|write| write.value == last);
-    (is_last && is_clear).then(|| writes.iter().map(|write| write.value).collect())
 }
 
 /// What a statement did to its key; nothing when it was refused, or there is no row to write.
