@@ -29,6 +29,7 @@ pub(in crate::checker) fn counterexample(
                 .zip(resolved.history.real_time(to))
         };
         direct_reason(resolved, from, to).is_some()
+            || written_next(resolved, chains, from, to).is_some()
             || (kind == CycleKind::RealTime && spans().is_some_and(|(one, two)| one.to < two.from))
     };
     let cycle = shortened(cycle, is_before);
@@ -140,11 +141,11 @@ fn reason(
     if let Some(reason) = direct_reason(resolved, from, to) {
         return reason;
     }
-    let follows = |version: &Version| chains.is_followed_by(resolved, *version, to);
-    if let Some(version) = resolved.writes(from).find(follows) {
-        return Reason::WriteWrite(resolved.key[version]);
+    if let Some(key) = written_next(resolved, chains, from, to) {
+        return Reason::WriteWrite(key);
     }
-    if let Some(version) = resolved.reads(from).iter().find(|version| follows(version)) {
+    let follows = |version: &&Version| chains.is_followed_by(resolved, **version, to);
+    if let Some(version) = resolved.reads(from).iter().find(follows) {
         return Reason::ReadWrite(resolved.key[*version]);
     }
     debug_assert_eq!(
@@ -170,6 +171,18 @@ pub(in crate::checker) fn direct_reason(
         return Some(Reason::Session);
     }
     (session(from) == session(to) && from < to).then_some(Reason::Session)
+}
+
+/// WW between two transactions: a key of which the one wrote a version and the other the next.
+fn written_next(
+    resolved: &Resolved<'_>,
+    chains: &ChainedVersions,
+    from: Txn,
+    to: Txn,
+) -> Option<Key> {
+    let follows = |version: &Version| chains.is_followed_by(resolved, *version, to);
+    let version = resolved.writes(from).find(follows)?;
+    Some(resolved.key[version])
 }
 
 /// The anomaly that a cycle is (MTC, Table I; Adya's for what has no name there).

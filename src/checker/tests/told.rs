@@ -174,6 +174,20 @@ fn anomalies_have_their_names() {
             Snapshot,
             "no-version-order",
         ),
+        // s3 reads what s2 wrote and s1 overwrote; without it they still come behind the read of s4, and before its write.
+        (
+            "initial 0\norder(x) 3 2 7\ncommitted s4 r(x,0) w(x,7)\ncommitted s2 w(x,3)\n\
+             committed s3 r(x,3)\ncommitted s1 w(x,2)\n",
+            Serializable,
+            "lost-update",
+        ),
+        // Of two keys it is a fork.
+        (
+            "initial 0\norder(x) 1\norder(y) 1\ncommitted s1 w(x,1)\ncommitted s2 w(y,1)\n\
+             committed s3 r(x,1) r(y,0)\ncommitted s4 r(x,0) r(y,1)\n",
+            Serializable,
+            "long-fork",
+        ),
         (
             "initial 0\ncommitted s1 w(x,1) r(x,2) w(x,2)\n",
             ReadCommitted,
