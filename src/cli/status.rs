@@ -34,11 +34,7 @@ pub(super) struct StatusArguments {
 }
 
 pub(super) fn run(arguments: &StatusArguments, output: &mut Output) -> Result<Exit, Failure> {
-    let runs = triage::runs_of(&arguments.folder).map_err(|error| {
-        Failure::usage(format!(
-            "{error}; name the folder that a run was given as --out"
-        ))
-    })?;
+    let runs = triage::runs_of(&arguments.folder)?;
     let now = unix_seconds();
     for run in &runs {
         match arguments.format {

@@ -8,6 +8,8 @@ use crate::reproducer::FormatError;
 /// Why a folder cannot be worked on.
 #[derive(Debug, thiserror::Error)]
 pub enum TriageError {
+    #[error("there is no folder {path}: name the one that `fuzz` was given as --out")]
+    NoFolder { path: PathBuf },
     #[error("cannot read {path}: {cause}")]
     Unreadable { path: PathBuf, cause: io::Error },
     #[error(

@@ -15,5 +15,6 @@ pub use error::TriageError;
 pub use folder::TriageFolder;
 pub use group::{Explanation, Group, GroupState, SeenInRun};
 pub use merge::{Merged, merge};
+pub use paths::require_folder;
 pub use rechecks::{Recheck, RecheckResult, Rechecks};
 pub use run::{RunInFolder, RunStatus, runs_of};

@@ -25,6 +25,20 @@ fn is_case(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "sql")
 }
 
+/// The folder of findings has to be there: one that is misspelt has none, either.
+///
+/// # Errors
+///
+/// [`TriageError::NoFolder`] where it is not.
+pub fn require_folder(folder: &Path) -> Result<(), TriageError> {
+    match folder.is_dir() {
+        true => Ok(()),
+        false => Err(TriageError::NoFolder {
+            path: folder.to_owned(),
+        }),
+    }
+}
+
 /// The paths in a folder, sorted.
 pub(super) fn entries(folder: &Path) -> Result<Vec<PathBuf>, TriageError> {
     let fail = |cause| TriageError::Unreadable {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
 use super::error::TriageError;
-use super::paths::{RUNS, entries};
+use super::paths::{RUNS, entries, require_folder};
 use crate::campaign::{self, Checkpoint};
 
 /// Whether a run goes on.
@@ -87,8 +87,7 @@ impl RunInFolder {
 /// # Errors
 /// When the folder cannot be read.
 pub fn runs_of(folder: &Path) -> Result<Vec<RunInFolder>, TriageError> {
-    // The folder itself has to be there: one that is misspelt has no runs, either.
-    entries(folder)?;
+    require_folder(folder)?;
     let runs = folder.join(RUNS);
     if !runs.is_dir() {
         return Ok(Vec::new());

@@ -273,6 +273,28 @@ fn nothing_is_merged_where_one_of_the_folders_is_none() {
 }
 
 #[test]
+fn a_folder_that_is_not_there_is_named_with_what_to_name_instead() {
+    let out = folder();
+    let missing = shown(&out.path().join("mondy"));
+    let page = shown(&out.path().join("report.html"));
+    for arguments in [
+        &["triage", &missing][..],
+        &["triage", &missing, "show", "2fcdb124"],
+        &["triage", &missing, "mark", "2fcdb124", "--not-a-bug"],
+        &["triage", &missing, "unmark", "2fcdb124"],
+        &["triage", &missing, "recheck"],
+        &["report", &missing, "-o", &page],
+        &["status", &missing],
+    ] {
+        let ran = run(arguments);
+        assert_eq!(ran.code, Some(2), "{arguments:?}: {}", ran.err);
+        let told =
+            format!("there is no folder {missing}: name the one that `fuzz` was given as --out");
+        assert!(ran.err.contains(&told), "{arguments:?}: {}", ran.err);
+    }
+}
+
+#[test]
 fn what_cannot_be_read_is_named_and_hides_nothing() {
     let out = folder();
     campaign_in(out.path(), Registry::empty());

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::cli::exit::Failure;
 use crate::reproducer::Registry;
-use crate::triage::{Group, TriageError, TriageFolder};
+use crate::triage::{self, Group, TriageError, TriageFolder};
 
 /// Reads the findings of a folder.
 pub(super) fn read(folder: &Path) -> Result<TriageFolder, Failure> {
@@ -52,6 +52,7 @@ pub(super) fn signature(text: &str) -> Result<String, String> {
 
 /// Keeps other `triage` commands from changing the folder's files while it is held.
 pub(super) fn lock(folder: &Path) -> Result<File, Failure> {
+    triage::require_folder(folder)?;
     let path = folder.join("triage.lock");
     let cannot = |error| Failure::environment(format!("cannot write {}: {error}", path.display()));
     let file = File::create(&path).map_err(cannot)?;
@@ -63,7 +64,8 @@ impl From<TriageError> for Failure {
     fn from(error: TriageError) -> Self {
         let message = error.to_string();
         match error {
-            TriageError::Unreadable { .. }
+            TriageError::NoFolder { .. }
+            | TriageError::Unreadable { .. }
             | TriageError::NotRechecks { .. }
             | TriageError::Registry(_) => Self::usage(message),
             TriageError::Write { .. } => Self::environment(message),
