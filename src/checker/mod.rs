@@ -21,6 +21,7 @@ pub use algorithm::aion;
 pub use answer::{Answer, Checker};
 pub use budget::Budget;
 pub use evidence::counterexample::{Counterexample, Edge, Reason};
+pub use evidence::stale_read::has_stale_read;
 pub use evidence::witness::Witness;
 pub use evidence::{rederive, replay};
 pub use explain::dot::dot;

@@ -6,4 +6,5 @@ pub(in crate::checker) mod cycle;
 pub mod rederive;
 pub(in crate::checker) mod reduce;
 pub mod replay;
+pub(in crate::checker) mod stale_read;
 pub(in crate::checker) mod witness;

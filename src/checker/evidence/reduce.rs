@@ -115,31 +115,46 @@ impl<'h> Writers<'h> {
             let writers = self.of.get(&(key, value)).into_iter().flatten();
             writers.into_iter().all(|writer| is_part[*writer])
         };
-        let mut builder = Builder::new(Atom::NIL);
-        for key in history.all_keys() {
-            let number = builder.key(key.number().into()).ok()?;
-            builder.set_initial(number, history.initial(key));
-        }
-        for transaction in part {
-            let is_here =
-                |event: &Event| event.kind == Kind::Write || is_kept(event.key, event.value);
-            let head = Head {
-                session: history.session_of(*transaction).into(),
-                label: transaction.number().into(),
-                status: history.status(*transaction),
-                timestamps: None,
-                real_time: history.real_time(*transaction),
-            };
-            let events = history.events(*transaction).filter(is_here);
-            builder.transaction(&head, events).ok()?;
-        }
-        for (key, values) in history.orders() {
-            let is_left = |value: &Atom| {
-                let writers = self.of.get(&(*key, *value));
-                writers.is_some_and(|all| all.iter().any(|t| is_part[*t]))
-            };
-            builder.order(*key, values.iter().copied().filter(is_left).collect());
-        }
-        Some(builder.finish())
+        let is_here = |_: Txn, event: Event, _: usize| {
+            event.kind == Kind::Write || is_kept(event.key, event.value)
+        };
+        let is_left = |key: Key, value: Atom| {
+            let writers = self.of.get(&(key, value));
+            writers.is_some_and(|all| all.iter().any(|t| is_part[*t]))
+        };
+        rebuilt(history, part, is_here, is_left)
     }
+}
+
+/// A history of some transactions and of those of their events, and of the values of listed orders, that are wanted;
+/// an event is told by its transaction, itself and its place there. None when it cannot be built.
+pub(in crate::checker) fn rebuilt(
+    history: &History,
+    transactions: &[Txn],
+    is_here: impl Fn(Txn, Event, usize) -> bool,
+    is_left: impl Fn(Key, Atom) -> bool,
+) -> Option<History> {
+    let mut builder = Builder::new(Atom::NIL);
+    for key in history.all_keys() {
+        let number = builder.key(key.number().into()).ok()?;
+        builder.set_initial(number, history.initial(key));
+    }
+    for transaction in transactions {
+        let head = Head {
+            session: history.session_of(*transaction).into(),
+            label: transaction.number().into(),
+            status: history.status(*transaction),
+            timestamps: None,
+            real_time: history.real_time(*transaction),
+        };
+        let events = history.events(*transaction).enumerate();
+        let events = events.filter(|(place, event)| is_here(*transaction, *event, *place));
+        let events = events.map(|(_, event)| event);
+        builder.transaction(&head, events).ok()?;
+    }
+    for (key, values) in history.orders() {
+        let left = values.iter().copied().filter(|value| is_left(*key, *value));
+        builder.order(*key, left.collect());
+    }
+    Some(builder.finish())
 }

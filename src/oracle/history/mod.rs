@@ -6,6 +6,7 @@
 //! `docs/oracle-history.md` says what this claims and what it may miss.
 
 mod answers;
+mod class;
 mod orders;
 mod stale;
 mod unfinished;
@@ -24,8 +25,8 @@ use crate::engine::EngineError;
 use crate::execute::SerialRun;
 use crate::history::{self, Atom, Builder, Event, Head, HistoryError, Kind, Span, Status};
 use crate::model::{
-    Anomaly, AnomalyClass, ConsistencyModel, Execution, Finding, FindingKind, Outcome, Pace, Row,
-    Signature, StatementId, TestCase, TransactionId, TransactionStatus, UndecidedReason, Verdict,
+    Anomaly, ConsistencyModel, Execution, Finding, FindingKind, Outcome, Pace, Row, Signature,
+    StatementId, TestCase, TransactionId, TransactionStatus, UndecidedReason, Verdict,
 };
 use crate::statement::{self, KeyAccess};
 use crate::workload::KeyAccesses;
@@ -277,41 +278,6 @@ fn untested(
         .collect()
 }
 
-/// What a counterexample is, as a reader would name it.
-///
-/// The checker is not told which write came last. Where a transaction read the initial value of a key and
-/// wrote the key, it infers that every other write came later; that one came between the two is the other
-/// way to see it, and needs no circle of writes and reads.
-fn class(history: &history::History, found: &Counterexample) -> AnomalyClass {
-    let ends = found.edges.iter().flat_map(|edge| [edge.from, edge.to]);
-    let mut named: BTreeSet<history::Txn> = ends.chain(found.core.iter().copied()).collect();
-    named.retain(|transaction| !transaction.is_initial());
-    let does = |transaction: history::Txn, kind: Kind, key: history::Key| {
-        let mut events = history.events(transaction);
-        let is_initial = |event: &Event| event.value == history.initial(key);
-        events.any(|event| {
-            let wanted = event.kind == kind && event.key == key;
-            wanted && (kind == Kind::Write || is_initial(&event))
-        })
-    };
-    let replaces_unseen = |&one: &history::Txn| {
-        history.all_keys().any(|key| {
-            let mut others = named.iter().filter(|other| **other != one);
-            does(one, Kind::Read, key)
-                && does(one, Kind::Write, key)
-                && others.any(|other| does(*other, Kind::Write, key))
-        })
-    };
-    let circular = matches!(
-        found.anomaly,
-        Anomaly::CircularInformationFlow | Anomaly::DirtyWrite
-    );
-    match circular && named.iter().any(replaces_unseen) {
-        true => AnomalyClass::LostUpdate,
-        false => found.anomaly.into(),
-    }
-}
-
 fn outdated_finding(case: &TestCase, outdated: OutdatedRead) -> Finding {
     let OutdatedRead {
         read,
@@ -356,7 +322,12 @@ fn finding(
             levels,
             vec![format!("violates-{}", model.slug())],
         )
-        .with_anomaly(class(history, found)),
+        .with_anomaly(class::class(
+            history,
+            model,
+            found,
+            Budget::of(Some(CHECK_TIME)),
+        )),
         differences: Vec::new(),
         explanation: words.collect(),
     }

@@ -72,10 +72,28 @@ fn with_antis(graph: &ItemGraph) -> Option<ItemAnomaly> {
         return Some(told(single_anti(&steps), &steps));
     }
     if let Some(steps) = graph.cycle_with_one(Anti, &[Write, Read, Session, Program]) {
-        return Some(told(Anomaly::SessionGuaranteeViolation, &steps));
+        let mut found = told(Anomaly::SessionGuaranteeViolation, &steps);
+        if found.class == AnomalyClass::StaleRead && is_right_when_read(&steps) {
+            found.class = AnomalyClass::ReadSkew;
+        }
+        return Some(found);
     }
     let steps = graph.cycle(&[Write, Read, Anti, Session, Program])?;
     Some(told(several_antis(&steps), &steps))
+}
+
+/// Whether the reader of the anti-dependency, which comes first, read only later what shows that it missed a write:
+/// two reads of two moments, none of them stale when it was made.
+fn is_right_when_read(steps: &[ItemStep]) -> bool {
+    let (Some(anti), Some(back)) = (steps.first(), steps.last()) else {
+        return false;
+    };
+    let of_reader = |step: &ItemStep| {
+        let mut statements = step.reason.statements.iter();
+        statements.find(|id| id.transaction == anti.from).copied()
+    };
+    let reads = of_reader(anti).zip(of_reader(back));
+    back.kind == ItemEdgeKind::Read && reads.is_some_and(|(missed, seen)| missed < seen)
 }
 
 /// The name of a cycle with one anti-dependency, which comes first.

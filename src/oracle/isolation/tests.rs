@@ -5,7 +5,7 @@ mod told;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{ItemGraph, JudgedBy, anomalies, item_queries};
+use super::{ItemAnomaly, ItemGraph, JudgedBy, anomalies, item_queries};
 use crate::dialect::{Dialect, dialect_with};
 use crate::model::{
     Anomaly, CaseStatement, EventKind, Execution, ExecutionEvent, Observation, Outcome,
@@ -175,9 +175,13 @@ fn at(level: &str) -> String {
 }
 
 fn worst(evidence: &Evidence) -> Option<Anomaly> {
+    worst_found(evidence).map(|found| found.anomaly)
+}
+
+fn worst_found(evidence: &Evidence) -> Option<ItemAnomaly> {
     let queries = item_queries(evidence);
     let graph = ItemGraph::of(evidence, &queries, &JudgedBy::ByLevel);
-    anomalies::worst(evidence, &queries, &graph).map(|found| found.anomaly)
+    anomalies::worst(evidence, &queries, &graph)
 }
 
 /// The anomaly of a run at a level of MariaDB as it is set up by default.
@@ -526,6 +530,32 @@ fn a_session_sees_what_it_committed() {
     assert_eq!(heard("REPEATABLE READ", &lines(1, &[(1, 1000)])), None);
     // Another session may read an older state: no dependency says more.
     assert_eq!(heard("REPEATABLE READ", &lines(2, &[(1, 10)])), None);
+}
+
+/// Both reads are of one snapshot, and that of what the session wrote first came first: it was right until the other.
+#[test]
+fn a_read_that_a_later_read_puts_in_the_wrong_is_not_stale() {
+    use crate::model::AnomalyClass::{ReadSkew, StaleRead};
+    let lines = |first: (&'static str, &'static [(i64, i64)]),
+                 second: (&'static str, &'static [(i64, i64)])|
+     -> [Line; 6] {
+        [
+            (1, "BEGIN", Nothing),
+            (1, first.0, Shows(first.1)),
+            (2, ROW_1, Stands(&[(1, 1000), (2, 20)])),
+            (2, ROW_2, Stands(&[(1, 1000), (2, 2000)])),
+            (1, second.0, Shows(second.1)),
+            (1, "COMMIT", Nothing),
+        ]
+    };
+    let (old, new) = ((READ_1, &[(1, 10)][..]), (READ_2, &[(2, 2000)][..]));
+    let class = |lines: &[Line]| {
+        let header = "--! isolation = \"REPEATABLE READ\"";
+        worst_found(&run(header, mariadb(&[]), lines)).map(|found| (found.anomaly, found.class))
+    };
+    let violation = Anomaly::SessionGuaranteeViolation;
+    assert_eq!(class(&lines(old, new)), Some((violation, ReadSkew)));
+    assert_eq!(class(&lines(new, old)), Some((violation, StaleRead)));
 }
 
 #[test]
