@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::TriageError;
 use super::group::{Group, SeenInRun};
-use super::paths::{case_files, require_folder};
+use super::paths::case_files;
 use super::rechecks::Rechecks;
 use super::run::RunInFolder;
 use crate::reproducer::{self, CaseHead, Registry};
@@ -32,7 +32,6 @@ impl TriageFolder {
     /// When the folder, its registry or its record of rechecks cannot be read. A case file or a run that
     /// cannot is left out, and named.
     pub fn read(path: &Path, builtin: Registry) -> Result<Self, TriageError> {
-        require_folder(path)?;
         let registry = Registry::of_folder(path)?.extended(builtin);
         let rechecks = Rechecks::read(path)?;
         let mut left_out = Vec::new();

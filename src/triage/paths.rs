@@ -41,6 +41,7 @@ pub fn require_folder(folder: &Path) -> Result<(), TriageError> {
 
 /// The paths in a folder, sorted.
 pub(super) fn entries(folder: &Path) -> Result<Vec<PathBuf>, TriageError> {
+    require_folder(folder)?;
     let fail = |cause| TriageError::Unreadable {
         path: folder.to_owned(),
         cause,

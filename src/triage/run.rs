@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
 use super::error::TriageError;
-use super::paths::{RUNS, entries, require_folder};
+use super::paths::{RUNS, entries};
 use crate::campaign::{self, Checkpoint};
 
 /// Whether a run goes on.
@@ -87,7 +87,8 @@ impl RunInFolder {
 /// # Errors
 /// When the folder cannot be read.
 pub fn runs_of(folder: &Path) -> Result<Vec<RunInFolder>, TriageError> {
-    require_folder(folder)?;
+    // A folder that is not there, or cannot be read, has no runs, either.
+    entries(folder)?;
     let runs = folder.join(RUNS);
     if !runs.is_dir() {
         return Ok(Vec::new());
