@@ -9,7 +9,7 @@ use super::exit::{Exit, Failure};
 use super::fuzz::{clock, rate};
 use super::output::Output;
 use super::quantity::{ago, json_seconds, rounded};
-use super::terminal::{Style, counted, grouped, printable};
+use super::terminal::{Style, columns_of, counted, folded, grouped, printable};
 use super::value::OutputFormat;
 use crate::campaign::unix_seconds;
 use crate::triage::{self, RunInFolder, RunStatus};
@@ -36,11 +36,15 @@ pub(super) struct StatusArguments {
 pub(super) fn run(arguments: &StatusArguments, output: &mut Output) -> Result<Exit, Failure> {
     let runs = triage::runs_of(&arguments.folder)?;
     let now = unix_seconds();
+    let columns = columns_of(std::io::stdout());
     for run in &runs {
         match arguments.format {
             OutputFormat::Json => output.json(&machine(run))?,
             OutputFormat::Human => {
-                output.line(human(run, now, Style::of_stdout()).trim_end())?;
+                let text = human(run, now, Style::of_stdout());
+                let lines = text.trim_end().lines();
+                let lines = lines.map(|line| folded(line, columns));
+                output.line(&lines.collect::<Vec<_>>().join("\n"))?;
             }
         }
     }

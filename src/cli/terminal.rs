@@ -1,11 +1,13 @@
 //! How things are printed, and in which colours.
 
 use std::io::IsTerminal;
+use std::os::fd::AsFd;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::exit::Failure;
 pub(super) use crate::model::printable;
+use crate::model::wrapped;
 
 /// A whole number with a comma between thousands.
 pub(super) fn grouped(number: u64) -> String {
@@ -29,10 +31,19 @@ pub(super) fn counted(count: u64, what: &str) -> String {
     )
 }
 
-/// How many columns the terminal has that standard output is; none where it is none.
-pub(super) fn columns_of_stdout() -> Option<usize> {
-    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+/// How many columns the terminal has that this stream is; none where it is none.
+pub(super) fn columns_of(stream: impl AsFd) -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(stream).ok()?;
     Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
+}
+
+/// A line of prose for a terminal of so many columns, which would break it in the middle of a word. As it is where there is
+/// none.
+pub(super) fn folded(line: &str, columns: Option<usize>) -> String {
+    match columns {
+        Some(columns) => wrapped(line, columns, "    ").join("\n"),
+        None => line.to_owned(),
+    }
 }
 
 /// The line that is written again and again at the bottom of a terminal; none where standard error

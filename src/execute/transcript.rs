@@ -119,7 +119,7 @@ impl Page {
             width = self.identifier
         );
         let room = WIDTH.saturating_sub(self.margin).max(20);
-        let mut lines = wrap(text, room, TEXT_LINES_MAX);
+        let mut lines = lines_of(text, room, TEXT_LINES_MAX);
         let result = cut_to(result, room, LEFT_OUT);
         let last = lines.last().map_or(0, |line| line.chars().count());
         let fits = last + 2 + result.chars().count() <= room;
@@ -276,22 +276,13 @@ fn value_text(value: &Value) -> String {
 }
 
 /// Breaks a text at blanks and cuts it after the last line.
-fn wrap(text: &str, width: usize, lines_max: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let full = lines.len() == lines_max;
-        let Some(line) = lines.last_mut() else {
-            break;
-        };
-        let length = line.chars().count();
-        if length == 0 || length + 1 + word.chars().count() <= width || full {
-            if length > 0 {
-                line.push(' ');
-            }
-            line.push_str(word);
-        } else {
-            lines.push(format!("  {word}"));
-        }
+fn lines_of(text: &str, width: usize, lines_max: usize) -> Vec<String> {
+    let mut lines = model::wrapped(text, width, "  ");
+    if let Some(rest) = lines.get(lines_max..).filter(|rest| !rest.is_empty()) {
+        let rest: Vec<&str> = rest.iter().map(|line| line.trim_start()).collect();
+        let rest = format!("{} {}", lines[lines_max - 1], rest.join(" "));
+        lines.truncate(lines_max - 1);
+        lines.push(rest);
     }
     lines
         .iter()

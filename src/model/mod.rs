@@ -47,7 +47,7 @@ pub use finding_kind::{Aspect, FindingKind, LockBreach};
 pub use form::Form;
 pub use id::{NoStatementId, SessionId, StatementId, TransactionId};
 pub use level::{IsolationLevel, UnknownLevel};
-pub use printable::{cut_to, printable};
+pub use printable::{cut_to, printable, wrapped};
 pub use reason::UndecidedReason;
 pub use signature::{RESUMED, Signature, group_id};
 pub use table_fault::TableFault;

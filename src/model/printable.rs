@@ -1,5 +1,6 @@
 //! What may be shown of a text that comes from outside.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// Text of a server or a file, made safe to print and to draw: what a reader does not see, or takes for something
@@ -74,9 +75,33 @@ pub fn cut_to(text: &str, most: usize, sign: &str) -> String {
     kept + sign
 }
 
+/// A text in lines of at most so many columns, broken at blanks. The lines behind the first begin with the indent; a longer
+/// word has a line of its own.
+pub fn wrapped(text: &str, columns: usize, indent: &str) -> Vec<String> {
+    let options = textwrap::Options::new(columns)
+        .subsequent_indent(indent)
+        .break_words(false)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation);
+    let lines = textwrap::wrap(text, options).into_iter();
+    lines.map(Cow::into_owned).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_break_at_blanks_only() {
+        assert_eq!(
+            wrapped("SELECT a FROM a_table-with_a_long_name WHERE b", 12, "  "),
+            [
+                "SELECT a",
+                "  FROM",
+                "  a_table-with_a_long_name",
+                "  WHERE b"
+            ]
+        );
+    }
 
     #[test]
     fn escape_sequences_and_direction_marks_do_not_reach_the_terminal() {

@@ -46,8 +46,9 @@ const ALLOWED: &[Allowed] = &[
     allowed("base64", &["report"]),
     allowed("sha2", &["report"]),
     allowed("quick-xml", &["report"]),
-    // Times for people.
+    // Times and lines for people.
     allowed("humantime", &["report"]),
+    allowed("textwrap", &["model/printable.rs"]),
     allowed("std::io::stderr", &["cli"]),
     allowed("std::io::stdin", &["cli"]),
     allowed("std::io::stdout", &["cli"]),

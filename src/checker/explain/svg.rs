@@ -11,7 +11,7 @@ use crate::checker::explain::words::{
     event_in_words, origin_in_words, sentences, span_in_words, title,
 };
 use crate::history::{History, Txn};
-use crate::model::printable;
+use crate::model::{printable, wrapped};
 
 /// Sizes in the picture's own unit, about a pixel.
 const LETTER: f64 = 7.3;
@@ -61,7 +61,7 @@ pub fn svg(history: &History, counterexample: &Counterexample) -> String {
     let nodes = nodes(history, counterexample);
     let arrows = arrows(history, counterexample, &nodes);
     let sentences = sentences(history, counterexample);
-    let words: Vec<String> = sentences.iter().flat_map(|words| wrapped(words)).collect();
+    let words: Vec<String> = sentences.iter().flat_map(|words| lines_of(words)).collect();
     let title = title(history, counterexample);
 
     let (from, to) = bounds(&nodes, &arrows);
@@ -386,22 +386,12 @@ fn shown(text: &str, letters_max: usize) -> String {
 }
 
 /// A sentence on as many lines as it needs, long words cut.
-fn wrapped(sentence: &str) -> Vec<String> {
+fn lines_of(sentence: &str) -> Vec<String> {
     let words = sentence.split(' ');
     let words: Vec<String> = words.map(|word| shown(word, WORD_LETTERS_MAX)).collect();
     // A text of the history may be many words.
     let sentence = shown(&words.join(" "), NOTE_LETTERS_MAX * NOTE_LINES_MAX);
-    let mut lines: Vec<String> = Vec::new();
-    for word in sentence.split(' ') {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + word.chars().count() < NOTE_LETTERS_MAX => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
+    wrapped(&sentence, NOTE_LETTERS_MAX, "")
 }
 
 /// What XML gives a meaning to, and what it does not allow at all.

@@ -16,7 +16,7 @@ use crate::campaign::{
 };
 use crate::cli::exit::Failure;
 use crate::cli::output::Output;
-use crate::cli::terminal::{LiveLines, Style, grouped, printable};
+use crate::cli::terminal::{LiveLines, Style, columns_of, folded, grouped, printable};
 use crate::cli::value::OutputFormat;
 use crate::engine::Identity;
 use crate::reproducer;
@@ -85,14 +85,16 @@ impl<'a> RunReporter<'a> {
         let claim = asked
             .claim
             .map_or(String::new(), |c| format!(", claimed {c}"));
-        self.output.line(&format!(
+        let line = format!(
             "seed {}   run {}   {}{against}   isolation {}{claim}   oracles {}",
             asked.seed,
             asked.run_id,
             printable(&server),
             asked.isolation,
             asked.oracles.join(", ")
-        ))
+        );
+        self.output
+            .line(&folded(&line, columns_of(std::io::stdout())))
     }
 
     /// Takes the live lines away.
@@ -114,6 +116,16 @@ impl<'a> RunReporter<'a> {
         }
     }
 
+    /// The same of prose, which a terminal would break in the middle of a word.
+    fn say_prose(&self, prose: &str) {
+        self.say(&self.folded(prose));
+    }
+
+    fn folded(&self, prose: &str) -> String {
+        let columns = self.lines.as_ref().and(columns_of(std::io::stderr()));
+        folded(prose, columns)
+    }
+
     fn announce(&self, word: &str, announcement: &Announcement) {
         let found = announcement;
         let headline = printable(&found.headline);
@@ -131,12 +143,14 @@ impl<'a> RunReporter<'a> {
         let export = reproducer::load(&found.path).map_or(String::new(), |file| {
             format!("\n  Export with: {}", commands::exported(&path, &file))
         });
+        let headline = self.folded(&format!(
+            "{word} {} ({} {}): {headline}",
+            found.anomaly, found.oracle, found.kind
+        ));
+        // What stands behind is copied: a path, and commands.
         self.say(&format!(
-            "{word} {} ({} {}): {headline}{regression}\n  {path}   {}/{} runs, {} transactions, {} \
-             statements, from case {}{replay}{export}",
-            found.anomaly,
-            found.oracle,
-            found.kind,
+            "{headline}{regression}\n  {path}   {}/{} runs, {} transactions, {} statements, from case \
+             {}{replay}{export}",
             found.hits,
             found.runs,
             found.transactions,
@@ -162,7 +176,7 @@ impl Listener for RunReporter<'_> {
             RunEvent::Flaky(found) => self.announce(&style.yellow("FLAKY"), found),
             RunEvent::ServerLost { index, error, .. } => {
                 let case = index.map_or(String::new(), |index| format!(" during case {index}"));
-                self.say(&format!(
+                self.say_prose(&format!(
                     "{} the server is lost{case}: {}; waiting for it",
                     style.yellow("note:"),
                     printable(error)
@@ -170,12 +184,12 @@ impl Listener for RunReporter<'_> {
             }
             RunEvent::ServerBack { after, .. } => {
                 let seconds = after.as_secs_f64();
-                self.say(&format!(
+                self.say_prose(&format!(
                     "{} the server is back after {seconds:.1} s",
                     style.faint("note:")
                 ));
             }
-            RunEvent::Unstable { index, difference } => self.say(&format!(
+            RunEvent::Unstable { index, difference } => self.say_prose(&format!(
                 "{} case {index} is not deterministic: {}",
                 style.yellow("note:"),
                 printable(difference)
@@ -186,12 +200,15 @@ impl Listener for RunReporter<'_> {
                 difference,
                 path,
             } => self.say(&format!(
-                "{} the servers differ, first of {shape}: {}\n  {}   from case {index}",
-                style.yellow("note:"),
-                printable(difference),
+                "{}\n  {}   from case {index}",
+                self.folded(&format!(
+                    "{} the servers differ, first of {shape}: {}",
+                    style.yellow("note:"),
+                    printable(difference)
+                )),
                 printable(&path.display().to_string())
             )),
-            RunEvent::CanaryUnheard { index, oracles } => self.say(&format!(
+            RunEvent::CanaryUnheard { index, oracles } => self.say_prose(&format!(
                 "{} the canary beside case {index} was not heard by {}: they miss a fault that was planted \
                  for them; trust nothing that this run has not found, and report a bug of Rashomon",
                 style.red("error:"),
@@ -206,10 +223,10 @@ impl Listener for RunReporter<'_> {
                         "the time is over; findings under way are minimized for a minute at most, Ctrl-C ends it sooner"
                     }
                 };
-                self.say(&format!("{} {why}", style.faint("note:")));
+                self.say_prose(&format!("{} {why}", style.faint("note:")));
             }
             RunEvent::Trouble(text) => {
-                self.say(&format!("{} {}", style.yellow("note:"), printable(text)));
+                self.say_prose(&format!("{} {}", style.yellow("note:"), printable(text)));
             }
         }
     }

@@ -9,7 +9,7 @@ use crate::campaign::unix_seconds;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::output::Output;
 use crate::cli::quantity::ago;
-use crate::cli::terminal::{Style, columns_of_stdout, counted, printable};
+use crate::cli::terminal::{Style, columns_of, counted, printable};
 use crate::model::cut_to;
 use crate::report;
 use crate::triage::{Group, GroupState, TriageFolder};
@@ -74,7 +74,7 @@ pub(super) fn run(
             let now = unix_seconds();
             let rows: Vec<[String; 11]> = folder.groups.iter().map(|g| row(g, now)).collect();
             if !rows.is_empty() {
-                let columns = columns_of_stdout();
+                let columns = columns_of(std::io::stdout());
                 let headings = COLUMNS.map(str::to_owned);
                 let mut widths = widths(&headings, &rows);
                 if columns.is_some() {

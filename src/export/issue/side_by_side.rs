@@ -2,6 +2,7 @@
 
 use crate::export::scenario::Scenario;
 use crate::export::words;
+use crate::model::wrapped;
 
 /// Columns for the statements of all clients together.
 const WIDTH: usize = 96;
@@ -25,10 +26,10 @@ pub(super) fn picture(scenario: &Scenario<'_>) -> String {
         let Some(column) = clients.iter().position(|n| Some(*n) == step.client) else {
             continue;
         };
-        let mut lines = wrapped(&format!("{};", step.sql), width);
+        let mut lines = wrapped(&format!("{};", step.sql), width, "");
         let told = words::told(step, scenario);
         if !told.is_empty() {
-            let indented = wrapped(&told, width - 2);
+            let indented = wrapped(&told, width - 2, "");
             lines.extend(indented.iter().map(|line| format!("  {line}")));
         }
         for (at, line) in lines.into_iter().enumerate() {
@@ -51,32 +52,4 @@ fn row(number: &str, cells: &[String], width: usize) -> String {
         line.push_str(&format!(" | {cell}{}", " ".repeat(missing)));
     }
     format!("{}\n", line.trim_end())
-}
-
-/// The text in lines of this width, broken at blanks; a longer word stands alone.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_break_at_blanks_only() {
-        assert_eq!(
-            wrapped("SELECT a FROM a_table_with_a_long_name", 12),
-            ["SELECT a", "FROM", "a_table_with_a_long_name"]
-        );
-    }
 }
