@@ -69,8 +69,16 @@ fn executed_words(sent: &Recording) -> BTreeMap<String, u64> {
     counts
 }
 
+/// Which connections the server has and what they are at: one of them holds what a failed run could not read.
+fn connections(server: &dyn Server) -> String {
+    let sql = "SELECT id, command, time_ms, state, info FROM information_schema.processlist";
+    let connection = server.connect("information_schema");
+    let answer = connection.and_then(|mut connection| connection.execute(sql));
+    format!("{answer:#?}")
+}
+
 /// An observed interleaved run, and every statement again, serially.
-fn run(driver: &mut Driver<'_>, case: &TestCase) {
+fn run(server: &dyn Server, driver: &mut Driver<'_>, case: &TestCase) {
     let observe = case
         .user_statements()
         .filter(|statement| statement.effect.kind.is_write())
@@ -83,7 +91,11 @@ fn run(driver: &mut Driver<'_>, case: &TestCase) {
         observe,
         ..Instrumentation::default()
     };
-    let execution = driver.execute(case, &instrumentation).expect("a run");
+    let execution = driver.execute(case, &instrumentation);
+    let execution = execution.unwrap_or_else(|error| {
+        let sent: Vec<&str> = case.statements.iter().map(|s| s.sql.as_str()).collect();
+        panic!("{error}\n{sent:#?}\n{}", connections(server))
+    });
     // On a busy machine a wait may be concluded from a timer: what was sent is counted all the same.
     let by_timer = Some(UndecidedReason::BlockedByTimer);
     let reason = execution.unreliable;
@@ -145,10 +157,10 @@ fn the_servers_statement_counters_match_ours_over_a_thousand_cases() {
     let case = |index| generate(7, index, &options, &grammar, dialect).case;
     let mut driver = Driver::open(server.as_ref(), "rashomon_counters").expect("a driver");
     driver.start_recording().expect("connections");
-    (0..WARM_UP).for_each(|index| run(&mut driver, &case(index)));
+    (0..WARM_UP).for_each(|index| run(server.as_ref(), &mut driver, &case(index)));
     driver.take_recording();
     let before = counters(server.as_ref());
-    (WARM_UP..WARM_UP + CASES).for_each(|index| run(&mut driver, &case(index)));
+    (WARM_UP..WARM_UP + CASES).for_each(|index| run(server.as_ref(), &mut driver, &case(index)));
     let after = counters(server.as_ref());
     compare(&before, &after, &driver.take_recording());
     driver.close().expect("databases dropped");
