@@ -59,6 +59,7 @@ mod postgres;
 mod postgres_actions;
 mod postgres_cases;
 mod postgres_compatible;
+mod postgres_dirty_writes;
 mod postgres_foreign_keys;
 mod postgres_locks;
 mod postgres_loose_keys;
