@@ -97,3 +97,24 @@ fn who_waits_for_a_row_that_is_excluded_beside_its_own_waits_for_a_reason() {
     let heard = kind_in(&url, fault, &setup, &key_share, CHANGED);
     assert_eq!(heard, ["waited"; 3]);
 }
+
+/// A row that its own transaction has written has its parent asked for again, though the UPDATE leaves the key alone.
+#[test]
+fn who_asks_for_its_parent_again_waits_for_a_reason() {
+    let Some(url) = url("who_asks_for_its_parent_again", Needs::Postgres) else {
+        return;
+    };
+    let parent = "/* init */ CREATE TABLE p0 (pkey INT PRIMARY KEY, vkey INT);\n\
+                  /* init */ INSERT INTO p0 VALUES (1, 1), (2, 2);\n";
+    let child = SETUP.replace("c0 INT)", "c0 INT, f0 INT DEFAULT 1 REFERENCES p0 (pkey))");
+    let setup = format!("{parent}{child}");
+    let first = "SELECT pkey FROM p0 WHERE pkey = 1 FOR UPDATE";
+    let again = format!("{CHANGED}\ns2 UPDATE t0 SET c0 = 12, vkey = 1001 WHERE pkey = 1");
+    let silent = kind_in(&url, Fault::None, &setup, first, &again);
+    assert_eq!(silent, ["agree"; 3]);
+    // What is written once does not ask for it.
+    let beside = format!("{LOCKED} FOR KEY SHARE");
+    let fault = Fault::KeyShareIsExclusive;
+    let heard = kind_in(&url, fault, &setup, &beside, CHANGED);
+    assert_eq!(heard, ["waited"; 3]);
+}

@@ -32,9 +32,11 @@ pub(super) fn waited_for_one(
     }
     let wanted = strongest(evidence, statement)?;
     let is_compatible = |other: &CaseStatement| {
+        let asks_for_a_parent = holders.may_lock_a_parent(statement, other);
+        let meets = asks_for_a_parent || holders.may_lock_a_table_of(other, statement);
         other.effect.kind.is_control()
-            || !holders.may_lock_a_table_of(other, statement)
-            || is_beside(evidence, other, wanted)
+            || !meets
+            || (!asks_for_a_parent && is_beside(evidence, other, wanted))
     };
     let mut beside = holders.beside(statement, record);
     let all_are = beside
