@@ -75,6 +75,10 @@ fn without_row(
     table: &TableShape,
     insert: &CountedInsert,
 ) -> GivenNumbers {
+    let is_duplicate = record.outcome.error_class() == Some(ErrorClass::Duplicate);
+    if is_duplicate && may_meet_another(evidence, record, table) {
+        return GivenNumbers::Unknown;
+    }
     let Counting::Rows(rows) = &insert.counting else {
         return beyond_all(table);
     };
@@ -83,7 +87,7 @@ fn without_row(
     }
     match untouched_counter(evidence, record, table) {
         Some(next) if stay_behind(rows, next) => GivenNumbers::From(next),
-        _ if record.outcome.error_class() == Some(ErrorClass::Duplicate) => GivenNumbers::Unknown,
+        _ if is_duplicate => GivenNumbers::Unknown,
         _ => beyond_all(table),
     }
 }
@@ -138,6 +142,36 @@ fn may_meet_itself(evidence: &Evidence, table: &TableShape, rows: &[Filling]) ->
         Filling::Either => false,
     };
     rows.len() > 1 && !rows.iter().all(is_below)
+}
+
+/// Whether the number that a statement took may have been given to a row by another one before it could use it: one that was
+/// executed while it was, or waited. Until then the counter is beyond every number that a row has or had; an UPDATE
+/// moves it, too (by hand on MariaDB 10.11 and 11.8 and on MySQL 9.7).
+fn may_meet_another(evidence: &Evidence, record: &StatementRecord, table: &TableShape) -> bool {
+    let case = &evidence.case;
+    let column = table.columns.iter().find(|column| column.counted);
+    let gives = |statement: &CaseStatement| {
+        let effect = &statement.effect;
+        let mut targets = effect.targets();
+        if !targets.any(|name| name == table.name) {
+            return false;
+        }
+        let insert = statement::counted_insert(case, statement, &evidence.dialect);
+        let only_takes = insert.is_some_and(|(_, insert)| match insert.counting {
+            Counting::Rows(rows) => rows.iter().all(|row| *row == Filling::Counted),
+            Counting::Never | Counting::Query { .. } | Counting::Unknown => false,
+        });
+        if effect.kind == StatementKind::Update {
+            return column.is_some_and(|column| effect.assigns(&table.name, &column.name));
+        }
+        effect.kind != StatementKind::Delete && !only_takes
+    };
+    let is_beside = |statement: &CaseStatement| {
+        let other = evidence.execution.records.get(&statement.id);
+        other.is_some_and(|other| other.sent < record.answered && record.sent < other.answered)
+    };
+    let mut others = case.statements.iter().filter(|s| s.id != record.id);
+    others.any(|statement| is_beside(statement) && gives(statement))
 }
 
 /// The first number that a statement took which was accepted.

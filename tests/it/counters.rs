@@ -289,3 +289,46 @@ fn a_statement_that_meets_its_own_number_is_judged_where_nothing_used_the_counte
         });
     }
 }
+
+/// The statement that waits has taken its number, and the one that it waits for gives a row the same.
+const GIVEN_MEANWHILE: &str = "
+    s1: BEGIN
+    s1: UPDATE t SET vkey = 1000
+    s2: INSERT INTO t (vkey, c) VALUES (1001, 10)
+    s1: INSERT INTO t (pkey, vkey, c) VALUES (3, 1002, 11)
+    s1: COMMIT
+";
+
+/// The same, and nobody gives a row a number meanwhile.
+const ONLY_MEANWHILE: &str = "
+    s1: BEGIN
+    s1: UPDATE t SET vkey = 1000
+    s2: INSERT INTO t (vkey, c) VALUES (1001, 10)
+    s1: DELETE FROM t WHERE pkey = 1
+    s1: COMMIT
+";
+
+#[test]
+fn a_number_that_was_given_to_a_row_while_its_taker_waited_is_left_out_and_no_other_is() {
+    const TEST: &str = "counters_meanwhile";
+    let level = IsolationLevel::RepeatableRead;
+    heard(TEST, level, GIVEN_MEANWHILE, Wrong::Nothing, |hearing| {
+        assert_eq!(hearing.verdict(), Verdict::Agree);
+        assert!(left_out(hearing).contains(&1), "{hearing:?}");
+    });
+    heard(TEST, level, ONLY_MEANWHILE, Wrong::Nothing, |hearing| {
+        assert_eq!(hearing.verdict(), Verdict::Agree);
+        let left_out = left_out(hearing);
+        assert!(left_out.iter().all(|count| *count == 0), "{hearing:?}");
+    });
+    let refused = Wrong::Runs(
+        "INSERT INTO t (vkey, c) VALUES (1001, 10)",
+        "INSERT INTO t (pkey, vkey, c) VALUES (2, 1001, 10)",
+    );
+    heard(TEST, level, ONLY_MEANWHILE, refused, |hearing| {
+        assert!(
+            matches!(kind(hearing), FindingKind::Wrong(_)),
+            "{hearing:?}"
+        );
+    });
+}
