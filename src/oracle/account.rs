@@ -10,6 +10,8 @@ mod savepoints;
 mod session_locks;
 mod shared_tables;
 mod tags;
+#[cfg(test)]
+mod tests;
 mod transactions;
 mod unrefused_commit;
 mod waiting;

@@ -80,4 +80,4 @@ pub use trigger::{
 pub use unrepeatable::is_unrepeatable;
 pub use value_keys::value_keys;
 pub(crate) use walk::{SyntaxNode, walk};
-pub use words::{ValueRows, count_mentions, mentions, renamed, shows_each_row};
+pub use words::{ValueRows, count_mentions, mentions, mentions_together, renamed, shows_each_row};

@@ -11,6 +11,11 @@ pub fn mentions(sql: &str, name: &str, dialect: &Dialect) -> bool {
     tokens(sql, dialect).is_none_or(|tokens| tokens.iter().any(|token| names(token, name)))
 }
 
+/// Whether words stand in a statement one right behind another, in any case. True for a text with an unclosed quote or comment.
+pub fn mentions_together(sql: &str, words: &[&str], dialect: &Dialect) -> bool {
+    tokens(sql, dialect).is_none_or(|tokens| (0..tokens.len()).any(|at| stands(&tokens, at, words)))
+}
+
 /// How often a statement reads or writes a table by its name: occurrences that no dot follows, as it
 /// does where the name qualifies a column. None for a text with an unclosed quote or comment.
 pub fn count_mentions(sql: &str, table: &str, dialect: &Dialect) -> Option<usize> {
@@ -153,6 +158,18 @@ mod tests {
             renamed(sql, "t1", "t0", &mysql),
             "UPDATE t0 SET `t0`.c = 't1', t10 = 1 /* t1 */ WHERE t0.c > 0"
         );
+    }
+
+    #[test]
+    fn words_are_together_where_nothing_stands_between_them() {
+        let sqlite = dialect("sqlite");
+        let together = |sql| mentions_together(sql, &["OR", "ROLLBACK"], &sqlite);
+        assert!(together(
+            "INSERT or /* see below */ rollback INTO t VALUES (1)"
+        ));
+        assert!(!together("ROLLBACK TO SAVEPOINT a"));
+        assert!(!together("UPDATE OR IGNORE t SET c = 'OR ROLLBACK'"));
+        assert!(!together("SELECT a OR b AS rollback FROM t"));
     }
 
     #[test]

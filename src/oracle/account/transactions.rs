@@ -391,10 +391,13 @@ fn is_strange(effect: &Effect) -> bool {
     }
 }
 
-/// Whether a statement has its own say in what a failure of it ends: SQLite's `OR ROLLBACK`.
+/// Whether a statement has its own say in what a failure of it ends: SQLite's `OR ROLLBACK`, which only writes have. A ROLLBACK TO
+/// that is refused ends nothing.
 fn chooses_its_end(evidence: &Evidence, id: StatementId) -> bool {
+    let has_clause =
+        |sql| statement::mentions_together(sql, &["OR", "ROLLBACK"], &evidence.dialect);
     let statement = evidence.case.statement(id);
-    statement.is_some_and(|s| statement::mentions(&s.sql, "ROLLBACK", &evidence.dialect))
+    statement.is_some_and(|s| s.effect.kind.is_write() && has_clause(&s.sql))
 }
 
 /// Whether a statement takes numbers from a counter that may have come to its end: MariaDB's error 1467 says so, and is
