@@ -216,10 +216,7 @@ impl<'a> Record<'a> {
         );
         if let Some(transaction) = transaction {
             let statement = line.map(|line| self.lines[line].id);
-            if let (TransactionFate::Strange(_), None) = (fate, self.execution.unreliable) {
-                self.execution.contradicted = statement;
-            }
-            self.ended(transaction, fate, tick);
+            self.ended(transaction, statement, fate, tick);
             // The next one has done nothing yet, and what ends it ends no other.
             if line.is_some_and(|line| self.lines[line].chains) {
                 self.last.remove(&step.session);
@@ -260,11 +257,20 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// Records that a transaction goes on after the answer to its end.
+    /// Records that a transaction goes on after the answer to its end, as where that is asked for at once.
     pub(super) fn left_open(&mut self, id: StatementId) {
         if let Some(record) = self.execution.records.get_mut(&id) {
             record.transaction_survives = true;
         }
+        self.contradicted(Some(id), UndecidedReason::TransactionOpenAfterItsEnd);
+    }
+
+    /// Records that the server's state contradicts what it answered to a statement.
+    fn contradicted(&mut self, statement: Option<StatementId>, reason: UndecidedReason) {
+        if self.execution.unreliable.is_none() {
+            self.execution.contradicted = statement;
+        }
+        self.unreliable(reason);
     }
 
     /// Records rows that were read while no statement was running.
@@ -369,12 +375,19 @@ impl<'a> Record<'a> {
         answer
     }
 
-    fn ended(&mut self, transaction: TransactionId, fate: TransactionFate, tick: Tick) {
+    /// Records what the answer of a step, of this statement if it is one's, made of a transaction.
+    fn ended(
+        &mut self,
+        transaction: TransactionId,
+        statement: Option<StatementId>,
+        fate: TransactionFate,
+        tick: Tick,
+    ) {
         let status = match fate {
             TransactionFate::Continues => return,
             TransactionFate::Committed => TransactionStatus::Committed(tick),
             TransactionFate::Aborted => TransactionStatus::Aborted(tick),
-            TransactionFate::Strange(reason) => return self.unreliable(reason),
+            TransactionFate::Strange(reason) => return self.contradicted(statement, reason),
         };
         self.execution.transactions.insert(transaction, status);
     }

@@ -1,5 +1,7 @@
 //! Runs written line by line, and what their records say by themselves.
 
+mod open_end;
+
 use std::sync::Arc;
 
 use super::of_transactions;
