@@ -430,6 +430,7 @@ const LISTED: &[&str] = &[
     "TiDB#31286: -differs:changed +differs:order",
     "TiDB#31286: -plain-select:transaction-snapshot",
     "TiDB#31286: -select +locking-select",
+    "unfiled:innodb-index-merge-skip-locked: +indexed-stored-column",
     "unfiled:innodb-padded-text: -select +locking-select",
     "unfiled:mariadb-delete-returning-count: -alone",
     "unfiled:mariadb-filesort-virtual-column: +committed:delete",
