@@ -5,10 +5,11 @@ use std::time::{Duration, Instant};
 
 use crate::engine::{Connection, EngineError, Leftover, Server};
 use crate::model::{
-    CaseStatement, Execution, IsolationLevel, SessionId, StatementId, TableFault, TestCase,
-    TransactionId,
+    CaseStatement, Execution, IsolationLevel, ReadMoment, SessionId, StatementId, TableFault,
+    TestCase, TransactionId,
 };
 
+use super::contents_left::unreadable;
 use super::hand::Hand;
 use super::restart::RestartCommand;
 use super::room::Room;
@@ -94,7 +95,8 @@ pub(super) fn read_tables(
                 execution.final_state.insert(table.name.clone(), rows);
             }
             Err(EngineError::Setup { message, .. }) => {
-                execution.table_faults.push(unreadable(table, &message));
+                let fault = unreadable(table, ReadMoment::AfterCrash, message);
+                execution.table_faults.push(fault);
             }
             Err(error) => return Err(error),
         }
@@ -110,15 +112,11 @@ pub(super) fn read_tables(
 pub(super) fn all_gone(case: &TestCase) -> Vec<TableFault> {
     let tables = case.tables.iter();
     tables
-        .map(|table| unreadable(table, "its database is gone"))
+        .map(|table| {
+            let why = "its database is gone".to_owned();
+            unreadable(table, ReadMoment::AfterCrash, why)
+        })
         .collect()
-}
-
-fn unreadable(table: &crate::model::TableShape, why: &str) -> TableFault {
-    TableFault::Check {
-        table: Some(table.name.clone()),
-        message: format!("it cannot be read after the crash: {why}"),
-    }
 }
 
 /// The part of a case that was sent, in the order of sending, and its record under the new numbers.

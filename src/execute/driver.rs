@@ -6,11 +6,12 @@ use std::sync::Arc;
 use crate::dialect::{Dialect, ObserverKind};
 use crate::engine::{Connection, EngineError, Server, Watcher, require_cases};
 use crate::model::{
-    CaseStatement, Effect, ErrorClass, Execution, IsolationLevel, Row, ServerCrash, StatementKind,
+    CaseStatement, ErrorClass, Execution, IsolationLevel, Row, ServerCrash, StatementKind,
     TestCase, UndecidedReason,
 };
 use crate::statement;
 
+use super::contents_left::{ContentsLeft, EndOfRun, contents_at_end, soils_the_schema};
 use super::crashed::{self, CrashedRun};
 use super::hand::Hand;
 use super::index_check;
@@ -235,8 +236,8 @@ impl<'s> Driver<'s> {
         };
         let dialect = self.server.dialect();
         let database = &self.room.database.clone();
-        line.sessions
-            .open(case.sessions().len(), self.server, database)?;
+        let sessions = case.sessions().len();
+        line.sessions.open(sessions, self.server, database)?;
         let observes = !instrumentation.observe.is_empty();
         if observes && line.observer.is_none() && dialect.observer == ObserverKind::Uncommitted {
             line.observer = Some(observer(self.server, database)?);
@@ -252,8 +253,7 @@ impl<'s> Driver<'s> {
             // SQLite reads the schema once per connection, and may answer from what it remembers
             // with an error where the new schema has none.
             line.sessions.close_from(0);
-            line.sessions
-                .open(case.sessions().len(), self.server, database)?;
+            line.sessions.open(sessions, self.server, database)?;
         }
         let lines = ScheduledStatement::of_case(case, instrumentation, dialect);
         let stage = RunConnections {
@@ -273,7 +273,16 @@ impl<'s> Driver<'s> {
             });
             return Err(error);
         }
-        let mut record = run.record;
+        let record = run.record;
+        self.end(case, record)
+    }
+
+    /// Reads and checks the tables that a run has left, and closes its record.
+    fn end(&mut self, case: &TestCase, mut record: Record<'_>) -> Result<Execution, EngineError> {
+        let Some(line) = self.line.as_mut() else {
+            return Err(no_connection());
+        };
+        let dialect = self.server.dialect();
         line.let_go_of_tables(case)?;
         let mut keeper = Hand {
             connection: line.keeper.as_mut(),
@@ -281,10 +290,15 @@ impl<'s> Driver<'s> {
             log: &mut self.log,
             dialect,
         };
-        let final_state = tables_left(&mut keeper, case, &mut record)?;
+        let final_state = tables_left(&mut keeper, &self.room, case, &mut record)?;
         if final_state.len() < case.tables.len() {
             self.room.forget();
-            return Ok(record.finish(final_state, Vec::new()));
+            let statements_sent = self.log.take_count();
+            let execution = record.finish(final_state, Vec::new());
+            return Ok(Execution {
+                statements_sent,
+                ..execution
+            });
         }
         let ran = record.ran();
         let faults = self
@@ -427,29 +441,27 @@ fn tells_of_broken_tables(execution: &Execution) -> bool {
         || records.any(|record| is_internal(record.outcome.error_class()))
 }
 
-/// Whether a case may change the schema in ways we cannot read. What is known of settings that the dialect names
-/// is that they do not.
-fn soils_the_schema(case: &TestCase) -> bool {
-    let strange = |effect: &Effect| match effect.setting {
-        Some(setting) => !setting.is_understood(),
-        None => effect.kind == StatementKind::Opaque,
-    };
-    case.statements.iter().any(|s| strange(&s.effect))
-}
-
 /// The rows of every table that can be read at the end of a run, which is no evidence where one cannot.
 fn tables_left(
     keeper: &mut Hand<'_>,
+    room: &Room,
     case: &TestCase,
     record: &mut Record<'_>,
 ) -> Result<BTreeMap<String, Vec<Row>>, EngineError> {
+    let place = EndOfRun {
+        room,
+        case,
+        // Of a run that came to nothing a statement may still be on its way out, and holds its locks.
+        may_be_locked: record.is_unreliable(),
+    };
     let mut left = BTreeMap::new();
     for table in &case.tables {
-        match keeper.contents_left(table, case)? {
-            Some(rows) => {
+        match contents_at_end(keeper, table, &place)? {
+            ContentsLeft::Rows(rows) => {
                 left.insert(table.name.clone(), rows);
             }
-            None => record.unreliable(UndecidedReason::TableNotRead),
+            ContentsLeft::OutOfReach => record.table_not_read(None),
+            ContentsLeft::Unreadable(fault) => record.table_not_read(Some(fault)),
         }
     }
     Ok(left)

@@ -4,6 +4,7 @@
 //! serial runs, `transcript` the text of an execution.
 
 pub mod bare_loop;
+mod contents_left;
 mod crashed;
 mod driver;
 mod fate;

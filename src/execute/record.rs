@@ -292,6 +292,20 @@ impl<'a> Record<'a> {
         self.execution.unreliable.get_or_insert(reason);
     }
 
+    /// Whether the run is no evidence already.
+    pub(super) fn is_unreliable(&self) -> bool {
+        self.execution.unreliable.is_some()
+    }
+
+    /// Records that a table could not be read, which leaves the run no evidence, and whose fault it is where that is the
+    /// engine's.
+    pub(super) fn table_not_read(&mut self, fault: Option<TableFault>) {
+        self.unreliable(UndecidedReason::TableNotRead);
+        let faults = &mut self.execution.table_faults;
+        // The observer reads the same table again and again.
+        faults.extend(fault.filter(|fault| !faults.contains(fault)));
+    }
+
     /// The statements that were answered.
     pub(super) fn ran(&self) -> impl Iterator<Item = &'a CaseStatement> {
         let records = &self.execution.records;
@@ -306,7 +320,7 @@ impl<'a> Record<'a> {
         table_faults: Vec<TableFault>,
     ) -> Execution {
         self.execution.final_state = final_state;
-        self.execution.table_faults = table_faults;
+        self.execution.table_faults.extend(table_faults);
         self.closed()
     }
 

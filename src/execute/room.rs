@@ -190,6 +190,12 @@ impl Room {
         self.loaded = None;
     }
 
+    /// Whether the set-up that was run last has left a table of this name.
+    pub(super) fn has_table(&self, name: &str) -> bool {
+        let mut tables = self.loaded.iter().flat_map(|loaded| &loaded.tables);
+        tables.any(|table| table == name)
+    }
+
     /// Brings the database to the state that the case's set-up describes.
     pub(super) fn reset(
         &mut self,

@@ -13,11 +13,13 @@ use std::time::Duration;
 use crate::dialect::{Capability, Dialect, ObserverKind};
 use crate::engine::{EngineError, STATEMENT_DEADLINE, TransactionState, Watcher};
 use crate::model::{
-    Doubt, Outcome, Pace, Row, SessionId, StatementId, StatementKind, TestCase, UndecidedReason,
+    Doubt, Outcome, Pace, Row, SessionId, StatementId, StatementKind, TableFault, TestCase,
+    UndecidedReason,
 };
 use crate::statement::PreparedStatements;
 
 use super::Instrumentation;
+use super::contents_left::{ContentsLeft, contents_during_run};
 use super::fate::{AnswerState, TransactionFate};
 use super::hand::Hand;
 use super::record::{Record, SessionAnswer};
@@ -28,6 +30,9 @@ use super::sessions::{Ask, SentCommand, SessionConnections, StatementReply};
 
 pub(super) use crash::Crash;
 use pause::Pause;
+
+/// The rows of tables; or that one cannot be read, with the fault where it is the engine's.
+type TablesRead = Result<BTreeMap<String, Vec<Row>>, Option<TableFault>>;
 
 /// How long to wait for the answer of a read that takes no lock before each look at the lock view. It waits for
 /// nobody on a correct engine, so that a look sooner is a question for nothing.
@@ -488,8 +493,8 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
             ObserverKind::Returning | ObserverKind::Absent => return Ok(()),
         };
         match self.read(&active, observer)? {
-            Some(tables) => self.record.observed(active, tables),
-            None => self.record.unreliable(UndecidedReason::TableNotRead),
+            Ok(tables) => self.record.observed(active, tables),
+            Err(fault) => self.record.table_not_read(fault),
         }
         Ok(())
     }
@@ -500,7 +505,7 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
         &mut self,
         active: &[StatementId],
         writer: Option<usize>,
-    ) -> Result<Option<BTreeMap<String, Vec<Row>>>, EngineError> {
+    ) -> Result<TablesRead, EngineError> {
         let names: BTreeSet<&String> = active
             .iter()
             .filter_map(|id| self.instrumentation.observe.get(id))
@@ -517,7 +522,7 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
             }
         };
         let Some((connection, place)) = found else {
-            return Ok(Some(BTreeMap::new()));
+            return Ok(Ok(BTreeMap::new()));
         };
         let mut hand = Hand {
             connection,
@@ -528,13 +533,14 @@ impl<'a, 'c> InterleavedRun<'a, 'c> {
         let mut tables = BTreeMap::new();
         for name in names {
             if let Some(shape) = self.case.table(name) {
-                let Some(rows) = hand.contents_left(shape, self.case)? else {
-                    return Ok(None);
+                match contents_during_run(&mut hand, shape)? {
+                    ContentsLeft::Rows(rows) => tables.insert(shape.name.clone(), rows),
+                    ContentsLeft::OutOfReach => return Ok(Err(None)),
+                    ContentsLeft::Unreadable(fault) => return Ok(Err(Some(fault))),
                 };
-                tables.insert(shape.name.clone(), rows);
             }
         }
-        Ok(Some(tables))
+        Ok(Ok(tables))
     }
 
     fn slot(&self, session: SessionId) -> usize {

@@ -50,7 +50,7 @@ pub use level::{IsolationLevel, UnknownLevel};
 pub use printable::{cut_to, printable, wrapped};
 pub use reason::UndecidedReason;
 pub use signature::{RESUMED, Signature, group_id};
-pub use table_fault::TableFault;
+pub use table_fault::{ReadMoment, TableFault};
 pub use table_lock::{TableLock, TableLockMode};
 pub use value::{Row, Value, rows_text};
 pub use verdict::{Difference, Finding, Verdict};

@@ -98,7 +98,8 @@ slugged! {
         /// It is not known what a trigger of the set-up does: its body is more than one statement, reads a table, or
         /// stands beside foreign keys.
         TriggerNotUnderstood = "trigger-not-understood",
-        /// A session has dropped a table, given it another name, or keeps it locked: its rows could not be read.
+        /// The rows of a table could not be read: a session has dropped it, given it another name, or keeps it locked, or the
+        /// engine is at fault.
         TableNotRead = "table-not-read",
         /// A table belongs to a storage engine without transactions.
         TableWithoutTransactions = "table-without-transactions",

@@ -1,5 +1,7 @@
 //! What is wrong with tables at the end of a run.
 
+use std::fmt;
+
 use super::Row;
 
 /// Two accounts of one table that disagree although no transaction is open, or of its definition.
@@ -23,6 +25,13 @@ pub enum TableFault {
         /// Whether the index is there.
         is_there: bool,
     },
+    /// The engine refuses to read a table, and nothing in the case puts it out of reach.
+    Unreadable {
+        table: String,
+        moment: ReadMoment,
+        /// In the engine's words.
+        message: String,
+    },
     /// The engine cannot read the table by an index, or its own check of tables complains.
     Check {
         /// None where the engine names no table.
@@ -36,8 +45,31 @@ impl TableFault {
     /// The table, where the engine names one.
     pub fn table(&self) -> Option<&str> {
         match self {
-            Self::Index { table, .. } | Self::Definition { table, .. } => Some(table),
+            Self::Index { table, .. }
+            | Self::Definition { table, .. }
+            | Self::Unreadable { table, .. } => Some(table),
             Self::Check { table, .. } => table.as_deref(),
         }
+    }
+}
+
+/// When a whole table is read that sessions have used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadMoment {
+    /// While sessions are in their transactions, and none of their statements is running.
+    DuringRun,
+    /// Every session has ended its transactions.
+    AtEnd,
+    /// The server was killed, and started again.
+    AfterCrash,
+}
+
+impl fmt::Display for ReadMoment {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::DuringRun => "during the run",
+            Self::AtEnd => "at the end of the run",
+            Self::AfterCrash => "after the crash",
+        })
     }
 }

@@ -11,8 +11,8 @@ use super::compare;
 use super::signature::{finding_levels, indexed_column};
 use crate::dialect::{Capability, Dialect};
 use crate::model::{
-    Aspect, Difference, Direction, Execution, Finding, FindingKind, Row, Signature, StatementKind,
-    TableFault, TableShape, TestCase, Value,
+    Aspect, Difference, Direction, Execution, Finding, FindingKind, ReadMoment, Row, Setting,
+    Signature, StatementKind, TableFault, TableShape, TestCase, Value,
 };
 
 /// The name under which faults of tables are told.
@@ -37,20 +37,29 @@ pub fn fault(case: &TestCase, execution: &Execution, dialect: &Dialect) -> Optio
         ),
         headline,
         differences: faults.iter().map(difference).collect(),
-        explanation: vec!["no transaction was open when the tables were read".to_owned()],
+        explanation: vec![when_read(first).to_owned()],
     })
 }
 
-/// Rows of one table that have the same primary key: no serial run can hold them, so that nothing else
+/// Rows of one table that have the same unique key: no serial run can hold them, so that nothing else
 /// can be judged.
 pub fn doubled_key(case: &TestCase, execution: &Execution) -> Option<Finding> {
-    let (shape, rows) = case.tables.iter().find_map(|shape| {
+    let keeps_indexes = keeps_indexes(case);
+    let (shape, key, rows) = case.tables.iter().find_map(|shape| {
         let rows = execution.final_state.get(&shape.name)?;
-        Some((shape, doubled(shape, rows)?))
+        let is_primary = |key: &&Vec<String>| shape.primary_key.as_ref() == Some(*key);
+        let keys = shape.unique_keys.iter();
+        let mut keys = keys.filter(|key| keeps_indexes || is_primary(key));
+        keys.find_map(|key| Some((shape, key, doubled(shape, key, rows)?)))
     })?;
     let (table, rows) = (&shape.name, compare::rows_text(&rows));
-    let headline = format!("rows of {table} have the same primary key: {rows}");
-    let sides = ("one row for each primary key", rows.as_str());
+    let key = match shape.primary_key.as_ref() == Some(key) {
+        true => "primary key".to_owned(),
+        false => format!("unique key ({})", key.join(", ")),
+    };
+    let headline = format!("rows of {table} have the same {key}: {rows}");
+    let expected = format!("one row for each {key}");
+    let sides = (expected.as_str(), rows.as_str());
     Some(wrong_rows(
         case,
         execution,
@@ -102,12 +111,21 @@ fn wrong_rows(
     }
 }
 
-/// The first rows that have the same primary key.
-fn doubled(shape: &TableShape, rows: &[Row]) -> Option<Vec<Row>> {
-    let places = shape.primary_key.iter().flatten();
-    let places: Vec<usize> = places
-        .map(|name| shape.column(name))
-        .collect::<Option<_>>()?;
+/// Whether every index of the set-up is there to the end, and is looked at: a statement may drop one, and a setting may have
+/// the engine leave checks out.
+fn keeps_indexes(case: &TestCase) -> bool {
+    case.statements.iter().all(|statement| {
+        let effect = &statement.effect;
+        let kind = effect.kind;
+        !matches!(kind, StatementKind::PhysicalDdl | StatementKind::Opaque)
+            && effect.setting != Some(Setting::Other)
+    })
+}
+
+/// The first rows that have the same values in these columns, none of which is NULL.
+fn doubled(shape: &TableShape, key: &[String], rows: &[Row]) -> Option<Vec<Row>> {
+    let places = key.iter().map(|name| shape.column(name));
+    let places = places.collect::<Option<Vec<usize>>>()?;
     let mut by_key: BTreeMap<Vec<&Value>, Vec<Row>> = BTreeMap::new();
     for row in rows {
         let key = places.iter().map(|at| row.get(*at).filter(|v| is_exact(v)));
@@ -126,6 +144,20 @@ fn is_exact(value: &Value) -> bool {
     match value {
         Value::Integer(_) | Value::Unsigned(_) | Value::Text(_) | Value::Bytes(_) => true,
         Value::Null | Value::Real(_) | Value::Decimal(_) | Value::Temporal(_) => false,
+    }
+}
+
+/// What else may have been under way when the table was read.
+fn when_read(fault: &TableFault) -> &'static str {
+    match fault {
+        TableFault::Unreadable {
+            moment: ReadMoment::DuringRun,
+            ..
+        } => "no statement was running when the table was read",
+        TableFault::Index { .. }
+        | TableFault::Definition { .. }
+        | TableFault::Unreadable { .. }
+        | TableFault::Check { .. } => "no transaction was open when the tables were read",
     }
 }
 
@@ -155,6 +187,14 @@ fn told(fault: &TableFault) -> (FindingKind, String) {
                 false => "has no",
             };
             let headline = format!("{sql} was accepted, and {table} {state} index {index}");
+            (FindingKind::TableCheckFailed, headline)
+        }
+        TableFault::Unreadable {
+            table,
+            moment,
+            message,
+        } => {
+            let headline = format!("{table} cannot be read {moment}: {message}");
             (FindingKind::TableCheckFailed, headline)
         }
         TableFault::Check { table, message } => {
@@ -188,7 +228,7 @@ fn difference(fault: &TableFault) -> Difference {
                 false => (with, without, Direction::Other),
             }
         }
-        TableFault::Check { message, .. } => (
+        TableFault::Unreadable { message, .. } | TableFault::Check { message, .. } => (
             "a sound table".to_owned(),
             message.clone(),
             Direction::Other,
@@ -212,7 +252,9 @@ fn words_of(
 ) -> Vec<String> {
     match fault {
         TableFault::Definition { .. } => vec![StatementKind::PhysicalDdl.to_string()],
-        TableFault::Check { .. } => features(case, execution, fault.table()),
+        TableFault::Unreadable { .. } | TableFault::Check { .. } => {
+            features(case, execution, fault.table())
+        }
         TableFault::Index {
             table,
             missing,
@@ -254,7 +296,10 @@ fn features(case: &TestCase, execution: &Execution, table: Option<&str>) -> Vec<
 mod tests {
     use super::*;
     use crate::dialect::dialect_of;
+    use crate::engine::{self, OpenOptions};
+    use crate::execute::{Driver, Executor, Instrumentation};
     use crate::model::{Outcome, SetupKind, SetupStatement, StatementId, StatementRecord, Tick};
+    use crate::reproducer::case_of;
     use crate::statement::shapes;
 
     /// A statement that was accepted and changed one row.
@@ -273,6 +318,58 @@ mod tests {
         }
     }
 
+    /// What is told of a run on SQLite in which a session has put the first page of a table here.
+    fn told_of_root_page(page: &str) -> Option<String> {
+        let server = engine::open("sqlite:", &OpenOptions::default()).expect("it comes along");
+        let mut driver = Driver::open(&*server, "rashomon_root_page").expect("a driver");
+        let text = format!(
+            "--! isolation = \"SERIALIZABLE\"\n\
+             /* init */ CREATE TABLE t (a INTEGER PRIMARY KEY, b INTEGER);\n\
+             /* init */ INSERT INTO t VALUES (1, 2);\n\
+             /* s1 */ PRAGMA writable_schema = ON;\n\
+             /* s1 */ UPDATE sqlite_master SET rootpage = {page} WHERE name = 't';\n\
+             /* s1 */ PRAGMA schema_version = 7777;\n"
+        );
+        let case = case_of(&text, server.dialect());
+        let plain = Instrumentation::default();
+        let execution = driver.execute(&case, &plain).expect("a run that ends");
+        // A database that cannot be read cannot be seen to be ours, and stays; it is one in memory.
+        drop(driver);
+        fault(&case, &execution, server.dialect()).map(|finding| finding.headline)
+    }
+
+    #[test]
+    fn a_run_that_leaves_a_table_unreadable_is_heard_and_one_that_can_be_read_tells_nothing() {
+        let headline = told_of_root_page("9999").expect("a finding");
+        let words = "t cannot be read at the end of the run: ";
+        assert!(headline.starts_with(words), "{headline}");
+        assert_eq!(told_of_root_page("rootpage"), None);
+    }
+
+    /// What is told of rows with one value of a unique column, behind a statement.
+    fn told_of_doubled_rows(sql: &str) -> Option<String> {
+        let dialect = dialect_of("mysql", "9.7");
+        let text = format!(
+            "--! isolation = \"SERIALIZABLE\"\n\
+             /* init */ CREATE TABLE t (a INT PRIMARY KEY, b INT, UNIQUE KEY k (b));\n\
+             /* s1 */ {sql};\n"
+        );
+        let mut execution = Execution::default();
+        let rows = [[1, 5], [2, 5]].map(|row| row.map(Value::Integer).to_vec());
+        execution.final_state.insert("t".to_owned(), rows.to_vec());
+        doubled_key(&case_of(&text, &dialect), &execution).map(|finding| finding.headline)
+    }
+
+    #[test]
+    fn rows_of_one_unique_key_are_told_unless_its_index_may_be_gone_or_unchecked() {
+        let told = told_of_doubled_rows("UPDATE t SET b = 5");
+        let words = "rows of t have the same unique key (b): ";
+        assert!(told.is_some_and(|told| told.starts_with(words)));
+        for sql in ["DROP INDEX k ON t", "SET SESSION unique_checks = 0"] {
+            assert_eq!(told_of_doubled_rows(sql), None, "{sql}");
+        }
+    }
+
     fn doubled_in(sql: &str, rows: &[[Value; 2]]) -> usize {
         let dialect = dialect_of("sqlite", "99");
         let setup = [SetupStatement {
@@ -281,13 +378,19 @@ mod tests {
         }];
         let shape = &shapes(&setup, &dialect)[0];
         let rows: Vec<Row> = rows.iter().map(|row| row.to_vec()).collect();
-        doubled(shape, &rows).map_or(0, |rows| rows.len())
+        let mut keys = shape.unique_keys.iter();
+        let found = keys.find_map(|key| doubled(shape, key, &rows));
+        found.map_or(0, |rows| rows.len())
     }
 
     #[test]
-    fn two_rows_of_one_primary_key_are_found_and_nothing_else_is() {
+    fn two_rows_of_one_unique_key_are_found_and_nothing_else_is() {
         let one = |number| Value::Integer(number);
         let same = [[one(1), one(1)], [one(2), one(2)], [one(1), one(3)]];
+        assert_eq!(
+            doubled_in("CREATE TABLE t (a INT UNIQUE, b INT PRIMARY KEY)", &same),
+            2
+        );
         assert_eq!(
             doubled_in("CREATE TABLE t (a INT PRIMARY KEY, b INT)", &same),
             2
