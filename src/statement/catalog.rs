@@ -12,6 +12,7 @@ use super::contradiction::{Regions, contradictions, passed_on};
 use super::effect::analyze;
 use super::key_reach::KeyReach;
 use super::parse::Parsed;
+use super::row_order::table_passed_on;
 use super::shape::{element_ranges, shapes};
 use super::token::{SqlToken, closing, object_name, stands, tokens, without_end};
 use super::trigger::Triggers;
@@ -44,6 +45,8 @@ struct NamedQuery {
     /// Its rows are put into a table of their own before they are read: a lock on them locks no row behind them (MySQL
     /// manual, "View Processing Algorithms").
     materialized: bool,
+    /// Its rows have the row keys of one table under their own name, each once at most.
+    passes_row_key: bool,
     /// What its conditions leave those columns.
     left: Regions,
 }
@@ -133,8 +136,11 @@ impl Catalog {
         });
         let words = tokens(sql, dialect).unwrap_or_default();
         let parsed = Parsed::new(sql, without_end(&words), dialect);
-        let left = parsed.map(|parsed| passed_on(&parsed.tree, &|name| self.left_by(name)));
+        let tree = parsed.as_ref().map(|parsed| &parsed.tree);
+        let left = tree.map(|tree| passed_on(tree, &|name| self.left_by(name)));
+        let of = tree.and_then(table_passed_on).filter(|_| !query.renames);
         NamedQuery {
+            passes_row_key: of.is_some_and(|of| self.view(of).is_none_or(|v| v.passes_row_key)),
             left: left.unwrap_or_default(),
             from: through()
                 .flat_map(|view| view.from.iter().cloned())
@@ -213,6 +219,8 @@ impl Catalog {
             return effect;
         }
         let mut uses = BTreeSet::new();
+        // Another view may call anything `pkey`, and a lock sorts rows as they were before it was there.
+        let mut passes_row_key = effect.kind == StatementKind::Select && effect.uses.len() == 1;
         for used in std::mem::take(&mut effect.uses) {
             let Some(view) = self.view(&used.table) else {
                 uses.insert(used);
@@ -238,13 +246,15 @@ impl Catalog {
             }));
             effect.surely_takes_snapshot &= view.effect.surely_takes_snapshot;
             effect.row_by_row &= view.effect.row_by_row;
+            passes_row_key &= view.passes_row_key;
             effect.outer_join |= view.effect.outer_join;
             effect.unrepeatable |= view.effect.unrepeatable;
             effect.forms.extend(view.effect.forms.iter().copied());
         }
         effect.uses = uses.into_iter().collect();
-        // A view may call anything `pkey`.
-        effect.row_order = RowOrder::Unordered;
+        if !passes_row_key {
+            effect.row_order = RowOrder::Unordered;
+        }
         effect
     }
 
@@ -474,7 +484,6 @@ mod tests {
         let effect = |sql: &str| catalog.effect(sql, &dialect("mysql"));
         let read = effect("SELECT pkey FROM v ORDER BY v.pkey");
         assert!(!read.surely_takes_snapshot && !read.row_by_row);
-        assert_eq!(read.row_order, RowOrder::Unordered);
         assert!(effect("SELECT pkey FROM called").surely_takes_snapshot);
         // Which column of the table a name means, only the engine knows.
         for sql in ["UPDATE other SET c = 1", "UPDATE called SET d = 1"] {

@@ -7,7 +7,8 @@ use sqlparser::ast::{
 
 use super::effect::analyze;
 use super::parse::{Parsed, number};
-use super::query::{ROW_KEY, column_name, last_name, row_order};
+use super::query::{ROW_KEY, column_name, last_name};
+use super::row_order::row_order;
 use crate::dialect::Dialect;
 use crate::model::{
     CaseStatement, Effect, RowOrder, SetupKind, StatementKind, TableShape, TestCase,

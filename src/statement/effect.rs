@@ -14,9 +14,9 @@ use super::form;
 use super::parse::Parsed;
 use super::physical_ddl;
 use super::query::{
-    Roles, by_call, deleted_from, last_name, locks, relations, row_by_row, row_order, surely_reads,
-    uses_in,
+    Roles, by_call, deleted_from, last_name, locks, relations, row_by_row, surely_reads, uses_in,
 };
+use super::row_order::row_order;
 use super::table_lock;
 use super::token::{SqlToken, stands, tokens, without_end};
 use super::unrepeatable;

@@ -32,6 +32,7 @@ mod query;
 mod rest;
 mod returning;
 mod returning_place;
+mod row_order;
 mod row_write;
 mod session_lock;
 mod shape;

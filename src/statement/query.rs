@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    Delete, Expr, FromTable, GroupByExpr, Ident, JoinOperator, ObjectName, OrderByKind, Query,
-    Select, SelectItem, SetExpr, Statement, TableFactor, TableWithJoins, Visit,
+    Delete, Expr, FromTable, GroupByExpr, JoinOperator, ObjectName, Query, Select, SetExpr,
+    Statement, TableFactor, TableWithJoins, Visit,
 };
 
 use super::walk::{SyntaxNode, walk};
-use crate::model::{Role, RowOrder, TableUse};
+use crate::model::{Role, TableUse};
 
 /// The last part of a name, as written, without quotes.
 pub(super) fn last_name(name: &ObjectName) -> Option<&str> {
@@ -240,53 +240,8 @@ fn shadows_itself(query: &Query, ctes: &BTreeSet<String>) -> bool {
     })
 }
 
-/// Whether ORDER BY fixes a total order: it names the row key of every table in FROM.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "an enum of sqlparser, which grows with its releases"
-)]
-pub(super) fn row_order(query: &Query) -> RowOrder {
-    let total = || {
-        let select = query.body.as_select()?;
-        if grouped(select) || query.with.is_some() {
-            return None;
-        }
-        let (tables, other) = relations(&select.from);
-        if tables.is_empty() || other {
-            return None;
-        }
-        let OrderByKind::Expressions(keys) = &query.order_by.as_ref()?.kind else {
-            return None;
-        };
-        let named = |table: &NamedRelation| {
-            keys.iter().any(|key| match &key.expr {
-                Expr::Identifier(column) => tables.len() == 1 && is_row_key(column),
-                Expr::CompoundIdentifier(parts) => {
-                    matches!(parts.as_slice(), [.., owner, column] if is_row_key(column)
-                        && owner.value.eq_ignore_ascii_case(&table.called))
-                }
-                _ => false,
-            })
-        };
-        // A select list may give the name `pkey` to another expression, and ORDER BY would mean it.
-        let renamed = select.projection.iter().any(
-            |item| matches!(item, SelectItem::ExprWithAlias { alias, .. } if is_row_key(alias)),
-        );
-        (!renamed && tables.iter().all(named)).then_some(())
-    };
-    if total().is_some() {
-        RowOrder::Total
-    } else {
-        RowOrder::Unordered
-    }
-}
-
 /// The column by which generated tables tell their rows apart.
 pub(super) const ROW_KEY: &str = "pkey";
-
-fn is_row_key(column: &Ident) -> bool {
-    column.value.eq_ignore_ascii_case(ROW_KEY)
-}
 
 /// The name of the column that an expression is.
 #[expect(

@@ -3,7 +3,8 @@
 use sqlparser::ast::{Expr, Ident, LimitClause, Query, Select, SelectItem, SetExpr, Statement};
 
 use super::parse::{Parsed, number};
-use super::query::{ROW_KEY, relations, row_order};
+use super::query::{ROW_KEY, relations};
+use super::row_order::row_order;
 use crate::dialect::Dialect;
 use crate::model::RowOrder;
 
