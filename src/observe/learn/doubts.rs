@@ -283,10 +283,17 @@ impl Learning<'_> {
         let single = |table: &str| {
             count_mentions(&statement.sql, table, self.dialect).is_some_and(|count| count <= 1)
         };
+        // A table to which a foreign key alone leads is no part of a join: the engine looks there for the key of a row that it
+        // writes, and what it finds stays locked.
+        let is_named = |table: &str| {
+            let mut uses = statement.effect.uses.iter();
+            uses.any(|used| used.table == table && !used.role.is_by_foreign_key())
+        };
         let read_by_row: Vec<&str> = read
             .iter()
             .filter(|(_, grips)| !grips.contains(&Grip::Snapshot))
             .map(|(table, _)| *table)
+            .filter(|table| is_named(table))
             // The body of a trigger reads a row of its table when it writes it, and no other.
             .filter(|table| !statement.effect.is_triggered_on(table))
             .collect();

@@ -49,6 +49,9 @@ impl Alone<'_> {
         ) else {
             return Ok(Allowed::Never { tried: 0 });
         };
+        if self.is_refused_for_what_it_locked(statement, latitude) {
+            return Ok(Allowed::Never { tried: 0 });
+        }
         let mut beyond = latitude.beyond;
         let mut tried = 0;
         let every_row: Vec<&RowLatitude> = latitude.rows.iter().collect();
@@ -211,7 +214,7 @@ impl Alone<'_> {
         let record = self.evidence.execution.records.get(&statement.id);
         let rejected = record.is_some_and(|record| record.outcome.error_class().is_some());
         if !passes || rejected {
-            // An error comes from looking at a row, whether it counts or not.
+            // An error may come from looking at a row, whether it counts or not.
             return Ok(Some(true));
         }
         let without = self.as_chosen(statement.id, latitude, rows, choice, Passed::Away);

@@ -77,6 +77,11 @@ impl Alone<'_> {
         let evidence = self.evidence;
         let (sql, dialect) = (&statement.sql, &evidence.dialect);
         let effect = &statement.effect;
+        // Of a row that one release let others write, too, the read may have met any of several versions, and the rows as they
+        // are at the end are not those that it locked.
+        if latitude.rows.iter().any(|row| row.sights.len() > 1) {
+            return Ok(false);
+        }
         // A weaker lock stands beside a change of the row, which is shown as it was then.
         let rules = &dialect.lock_rules;
         let keeps_changes_out = effect

@@ -4,6 +4,7 @@
 //! lets them judge and how strictly, `alone` runs one on its view, `allowed` on every view that
 //! documented behaviour allows, `refused` whether a write was refused for another of several reasons, `self_check` asks whether a write's changes agree with its count,
 //! `sorted` runs a read whose rows changed after they were sorted,
+//! `refused_for_locked` tells a refusal that no older row explains,
 //! `parents` brings the rows that those of a view refer to,
 //! `moment` names a wrong answer by the rows that explain it, `finding` words what differs, `verdicts` makes the verdict.
 
@@ -15,6 +16,7 @@ mod looked_again_pairs;
 mod moment;
 mod parents;
 mod refused;
+mod refused_for_locked;
 mod self_check;
 mod sorted;
 mod standing;

@@ -1,7 +1,10 @@
 //! What documented behaviour allows after a wait, and planted differences right beside it that must
 //! stay violations. The runs are scripts as InnoDB would record them; statements run alone on SQLite.
 
+mod foreign_keys;
+mod locked_refusals;
 pub(in crate::oracle) mod script;
+mod woken_together;
 
 use self::script::{Line, Rows, Script};
 use crate::model::{AnomalyClass, ErrorClass, IsolationLevel, SqlError, UndecidedReason, Verdict};

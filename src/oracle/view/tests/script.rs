@@ -32,6 +32,8 @@ pub(in crate::oracle) enum Line {
     Resumes(u32, u64),
     /// The same with rows.
     Returns(u32, Rows),
+    /// The same with an error.
+    Refused(u32, SqlError),
     /// What the observer sees of `t`.
     Stands(Rows),
 }
@@ -51,12 +53,19 @@ fn rows(rows: &[[i64; 3]]) -> Vec<Row> {
         .collect()
 }
 
-fn dialect(name: &str) -> Dialect {
-    dialect_of(name, "9.7.0")
-}
-
 impl Script {
     pub(in crate::oracle) fn new(
+        level: IsolationLevel,
+        table: &str,
+        initial: &[[i64; 3]],
+        lines: &[Line],
+    ) -> Self {
+        Self::on(dialect_of("mysql", "9.7.0"), level, table, initial, lines)
+    }
+
+    /// As an engine of this dialect would have run it.
+    pub(super) fn on(
+        dialect: Dialect,
         level: IsolationLevel,
         table: &str,
         initial: &[[i64; 3]],
@@ -79,7 +88,6 @@ impl Script {
                 text.push_str(&format!("/* s{session} */ {sql};\n"));
             }
         }
-        let dialect = dialect("mysql");
         let case = case_of(&text, &dialect);
         let mut player = Player::default();
         let mut statements = case.statements.iter();
@@ -104,7 +112,8 @@ impl Script {
             | Line::Fails(..)
             | Line::Waits(..)
             | Line::Resumes(..)
-            | Line::Returns(..) => None,
+            | Line::Returns(..)
+            | Line::Refused(..) => None,
         });
         let last = last.unwrap_or_else(|| rows(initial));
         execution.final_state.insert("t".to_owned(), last);
@@ -203,6 +212,9 @@ impl Player {
             }
             Line::Resumes(session, count) => self.resumes(*session, Outcome::Affected(*count)),
             Line::Returns(session, seen) => self.resumes(*session, Outcome::Rows(rows(seen))),
+            Line::Refused(session, error) => {
+                self.resumes(*session, Outcome::Rejected(error.clone()));
+            }
             Line::Stands(seen) => {
                 let tick = self.next();
                 self.execution.observations.push(Observation {
