@@ -43,6 +43,9 @@ pub enum SerializationCause {
     /// Another session's transaction at the same time, and a table that one of the two wrote and the other used: it may
     /// refuse without need.
     ReadWriteConflict,
+    /// Another session's transaction at the same time, and a table that it wrote and the transaction of the statement used: it
+    /// may refuse without need.
+    WrittenTable,
     /// Another session that wrote, at the same time: it may refuse without need.
     AnyWriter,
 }
@@ -50,16 +53,20 @@ pub enum SerializationCause {
 impl SerializationCause {
     /// Whether a level refuses where no cycle is, so that which transaction it refuses is its own choice.
     pub fn is_free(self) -> bool {
-        matches!(self, Self::ReadWriteConflict | Self::AnyWriter)
+        matches!(
+            self,
+            Self::ReadWriteConflict | Self::WrittenTable | Self::AnyWriter
+        )
     }
 }
 
 /// As dialect files spell it.
-pub(super) const SERIALIZATION_CAUSES: [(&str, SerializationCause); 5] = [
+pub(super) const SERIALIZATION_CAUSES: [(&str, SerializationCause); 6] = [
     ("never", SerializationCause::Never),
     ("moved-partition", SerializationCause::MovedPartition),
     ("newer-row", SerializationCause::NewerRow),
     ("read-write-conflict", SerializationCause::ReadWriteConflict),
+    ("written-table", SerializationCause::WrittenTable),
     ("any-writer", SerializationCause::AnyWriter),
 ];
 

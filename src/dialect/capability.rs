@@ -162,6 +162,8 @@ capabilities! {
     PhysicalDdl = "physical-ddl",
     /// `START TRANSACTION READ ONLY`.
     ReadOnlyTransaction = "read-only-transaction",
+    /// Where no statement waits, one is refused also because another transaction has read.
+    ReadersBlockWriters = "readers-block-writers",
     /// `REINDEX t`, and DDL that waits for nobody: it is refused while another transaction writes.
     Reindex = "reindex",
     /// `REPLACE`.

@@ -6,6 +6,7 @@ mod beside;
 mod circle;
 mod counters;
 mod failed;
+mod refused_control;
 mod savepoints;
 mod session_locks;
 mod shared_tables;
@@ -45,6 +46,7 @@ pub(super) fn of_transactions(evidence: &Evidence) -> Option<Finding> {
         .or_else(|| failed::strangeness(evidence))
         .or_else(|| tags::strangeness(evidence))
         .or_else(|| savepoints::strangeness(evidence))
+        .or_else(|| refused_control::strangeness(evidence))
         .or_else(|| counters::strangeness(evidence))?;
     Some(finding_of(evidence, strange))
 }

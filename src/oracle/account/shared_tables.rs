@@ -24,12 +24,13 @@ pub(super) fn may_meet(evidence: &Evidence, one: &CaseStatement, other: &CaseSta
 }
 
 /// Whether a transaction of another session was open at a moment since `since` of which a statement wrote a table that this one's
-/// transaction has used, or used one that it has written: an edge of a cycle that SERIALIZABLE breaks has two such ends (Ports and
+/// transaction has used, or, where `own_writes` count, used one that it has written: an edge of a cycle that SERIALIZABLE breaks has two such ends (Ports and
 /// Grittner, *Serializable Snapshot Isolation in PostgreSQL*, VLDB 2012, section 3).
 pub(super) fn another_conflicts(
     evidence: &Evidence,
     record: &StatementRecord,
     since: Tick,
+    own_writes: bool,
 ) -> bool {
     let started = |s: &&CaseStatement| {
         let other = evidence.execution.records.get(&s.id);
@@ -42,7 +43,7 @@ pub(super) fn another_conflicts(
     // What is not understood may write.
     let writes = |s: &CaseStatement| may_write(s) || !names_its_tables(s);
     let meet = |own: &CaseStatement, other: &CaseStatement| {
-        (writes(own) || writes(other)) && may_meet(evidence, own, other)
+        (writes(other) || (own_writes && writes(own))) && may_meet(evidence, own, other)
     };
     let own = all().filter(|s| s.id.transaction == record.id.transaction);
     let own: Vec<&CaseStatement> = own.filter(|s| touches_tables(s)).collect();

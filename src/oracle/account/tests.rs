@@ -1,6 +1,9 @@
 //! Runs written line by line, and what their records say by themselves.
 
+mod busy;
+mod newer_versions;
 mod open_end;
+mod refused_control;
 
 use std::sync::Arc;
 

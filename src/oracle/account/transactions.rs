@@ -12,8 +12,8 @@ use super::shared_tables::{another_conflicts, share_a_table};
 use super::waiting::{may_wait, takes_locks};
 use crate::dialect::{Capability, RejectionEnd, SerializationCause};
 use crate::model::{
-    CaseStatement, Effect, ErrorClass, FindingKind, Form, Pace, Role, StatementId, StatementKind,
-    StatementRecord, Tick, TransactionId, UndecidedReason,
+    CaseStatement, Effect, ErrorClass, FindingKind, Form, Outcome, Pace, Role, StatementId,
+    StatementKind, StatementRecord, Tick, TransactionId, UndecidedReason,
 };
 use crate::statement;
 
@@ -168,9 +168,9 @@ fn cause(
         ),
         ErrorClass::Busy => (
             another_overlaps(evidence, record, record.sent, |s| {
-                touches_tables(s) || s.effect.kind == StatementKind::PhysicalDdl
+                may_keep_busy(evidence, record, s)
             }),
-            "another session that reads or writes",
+            "another session with a transaction that keeps this statement out",
         ),
         ErrorClass::Serialization => unserializable(evidence, record),
         ErrorClass::TableChanged => (
@@ -199,6 +199,23 @@ fn cause(
     })
 }
 
+/// Whether an engine that does not wait may refuse a statement because the transaction of another one is open. With a
+/// write-ahead log one writer keeps out another, and nobody a reader (sqlite.org, "Write-Ahead Logging", "Concurrency").
+fn may_keep_busy(evidence: &Evidence, record: &StatementRecord, other: &CaseStatement) -> bool {
+    let readers_do = evidence.dialect.supports(Capability::ReadersBlockWriters);
+    // A log is locked for a moment by who reads it first after a crash.
+    let is_of_the_log = matches!(&record.outcome, Outcome::Rejected(e) if e.code == BUSY_RECOVERY);
+    let reads = |s: &CaseStatement| s.effect.kind == StatementKind::Select;
+    let own = evidence.case.statement(record.id);
+    let is_between_writers = !reads(other) && !own.is_some_and(reads);
+    let is_unknown = other.effect.kind == StatementKind::Opaque;
+    let uses_tables = touches_tables(other) || other.effect.kind == StatementKind::PhysicalDdl;
+    uses_tables && (readers_do || is_of_the_log || is_between_writers || is_unknown)
+}
+
+/// SQLITE_BUSY_RECOVERY (sqlite.org, "Result and Error Codes").
+const BUSY_RECOVERY: &str = "261";
+
 /// Whether a statement says itself how long it may take, by a hint: sessions have no such limit (MySQL manual, "Optimizer Hints",
 /// statement execution time).
 fn limits_its_time(statement: &CaseStatement) -> bool {
@@ -226,8 +243,12 @@ fn unserializable(evidence: &Evidence, record: &StatementRecord) -> (bool, &'sta
             "another session that wrote to a table which the statement locks or writes, and committed \
              since the snapshot",
         ),
+        SerializationCause::WrittenTable => (
+            another_conflicts(evidence, record, began(evidence, record), false),
+            "a transaction of another session beside this one, and a table that it wrote and this one used",
+        ),
         SerializationCause::ReadWriteConflict => (
-            another_conflicts(evidence, record, began(evidence, record)),
+            another_conflicts(evidence, record, began(evidence, record), true),
             "a transaction of another session beside this one, and a table that one of the two wrote and the other used",
         ),
         SerializationCause::AnyWriter => (
