@@ -489,6 +489,7 @@ fn symptom<'a>(
             | FindingKind::WrongSavepoint
             | FindingKind::WrongCommandTag
             | FindingKind::NumberGivenAgain
+            | FindingKind::MistoldNumber
             | FindingKind::InternalError
             | FindingKind::UnexpectedOutcome
             | FindingKind::Anomaly(_)

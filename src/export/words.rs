@@ -235,6 +235,7 @@ fn kind_words(kind: FindingKind) -> String {
         FindingKind::WrongTransactionEnd => "a transaction that did not end as it was answered",
         FindingKind::WrongCommandTag => "an answer that names another command",
         FindingKind::NumberGivenAgain => "a counter that gives a number again",
+        FindingKind::MistoldNumber => "an answer that names a wrong number of a counter",
         FindingKind::InternalError => "an internal error",
         FindingKind::Anomaly(anomaly) => return anomaly.to_string(),
         FindingKind::Lock(breach) => match breach {

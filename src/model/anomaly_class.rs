@@ -92,7 +92,7 @@ impl AnomalyClass {
             FindingKind::NotSerializable => Self::NotSerializable,
             FindingKind::UnstableSerialAnswer => Self::UnstableAnswer,
             FindingKind::UnexplainedChange => Self::WrongState,
-            FindingKind::MiscountedWrite => Self::WrongCount,
+            FindingKind::MiscountedWrite | FindingKind::MistoldNumber => Self::WrongCount,
             FindingKind::WrongCommandTag => Self::WrongTag,
             FindingKind::RefusalWithoutCause => Self::NeedlessRefusal,
             FindingKind::WrongTransactionEnd => Self::WrongTransactionEnd,

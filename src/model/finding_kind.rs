@@ -73,6 +73,8 @@ pub enum FindingKind {
     WrongSavepoint,
     /// A counter that fills a column gave a number that it had given before.
     NumberGivenAgain,
+    /// An answer names another number than the first that its counter gave, or none.
+    MistoldNumber,
     /// The engine says of itself that something is broken.
     InternalError,
     /// The server or its connection was lost.
@@ -112,6 +114,7 @@ impl FindingKind {
             Self::WrongCommandTag,
             Self::WrongSavepoint,
             Self::NumberGivenAgain,
+            Self::MistoldNumber,
             Self::InternalError,
             Self::Crash,
             Self::Hang,
@@ -154,6 +157,7 @@ impl FindingKind {
             | Self::WrongCommandTag
             | Self::WrongSavepoint
             | Self::NumberGivenAgain
+            | Self::MistoldNumber
             | Self::InternalError
             | Self::Crash
             | Self::Hang
@@ -186,6 +190,7 @@ impl FindingKind {
             Self::WrongCommandTag => "wrong-command-tag",
             Self::WrongSavepoint => "wrong-savepoint",
             Self::NumberGivenAgain => "number-given-again",
+            Self::MistoldNumber => "mistold-number",
             Self::InternalError => "internal-error",
             Self::Crash => "crash",
             Self::Hang => "hang",

@@ -130,6 +130,7 @@ impl Signature {
             | FindingKind::WrongSavepoint
             | FindingKind::WrongCommandTag
             | FindingKind::NumberGivenAgain
+            | FindingKind::MistoldNumber
             | FindingKind::InternalError
             | FindingKind::Crash
             | FindingKind::Hang

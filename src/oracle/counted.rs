@@ -254,7 +254,11 @@ fn first_returned(
 }
 
 /// The numbers of the rows that a statement is known to have put in.
-fn put_in(evidence: &Evidence, writer: StatementId, table: &TableShape) -> BTreeSet<i64> {
+pub(super) fn put_in(
+    evidence: &Evidence,
+    writer: StatementId,
+    table: &TableShape,
+) -> BTreeSet<i64> {
     let place = table.columns.iter().position(|column| column.counted);
     let account = &evidence.account;
     let changes = account.changes.get(&writer).into_iter().flatten();

@@ -25,6 +25,8 @@ enum Wrong {
     Runs(&'static str, &'static str),
     /// Its answers name a number one greater than the first that was taken.
     NamesAnotherNumber,
+    /// They name none.
+    NamesNoNumber,
 }
 
 /// A driver before a server that does something wrong.
@@ -46,11 +48,12 @@ impl Executor for Planted<'_, '_> {
             assert_eq!(count, 1, "{text}");
         }
         let mut execution = self.inner.execute(&sent, instrumentation)?;
-        if let Wrong::NamesAnotherNumber = self.wrong {
-            let records = execution.records.values_mut();
-            for counted in records.filter_map(|record| record.counted.as_mut()) {
-                *counted += 1;
-            }
+        for record in execution.records.values_mut() {
+            record.counted = match self.wrong {
+                Wrong::Nothing | Wrong::Runs(..) => record.counted,
+                Wrong::NamesAnotherNumber => record.counted.map(|number| number + 1),
+                Wrong::NamesNoNumber => None,
+            };
         }
         Ok(execution)
     }
@@ -147,19 +150,12 @@ fn every_statement_that_takes_numbers_is_judged_with_them() {
 #[test]
 fn a_row_with_another_number_than_the_answer_names_is_heard() {
     const TEST: &str = "counters_named";
-    let wrong = Wrong::NamesAnotherNumber;
-    heard(
-        TEST,
-        IsolationLevel::ReadCommitted,
-        EVERY_FORM,
-        wrong,
-        |hearing| {
-            assert!(
-                matches!(kind(hearing), FindingKind::Wrong(_)),
-                "{hearing:?}"
-            );
-        },
-    );
+    let level = IsolationLevel::ReadCommitted;
+    for wrong in [Wrong::NamesAnotherNumber, Wrong::NamesNoNumber] {
+        heard(TEST, level, EVERY_FORM, wrong, |hearing| {
+            assert_eq!(kind(hearing), FindingKind::MistoldNumber, "{hearing:?}");
+        });
+    }
 }
 
 /// A number that was given to a transaction that was rolled back.

@@ -1,15 +1,17 @@
 //! Counters that fill a column: a number that was given once is never given again, and a statement that is sent after
-//! another was answered takes greater ones, whatever became of the first (MySQL manual, "AUTO_INCREMENT Handling in
-//! InnoDB": "unique and monotonically increasing"; values of a transaction that was rolled back "are lost").
+//! another was answered takes greater ones, whatever became of the first; and the answer names the first that a statement
+//! took (MySQL manual, "AUTO_INCREMENT Handling in
+//! InnoDB": "unique and monotonically increasing"; values of a transaction that was rolled back "are lost";
+//! "Information Functions", `LAST_INSERT_ID()`: "the first automatically generated value successfully inserted").
 
 use std::ops::RangeInclusive;
 
 use super::super::Evidence;
-use super::super::counted::{counted_insert, first_told};
+use super::super::counted::{counted_insert, first_told, put_in};
 use super::transactions::Strangeness;
 use crate::dialect::Capability;
 use crate::model::{CaseStatement, FindingKind, Setting, StatementKind, StatementRecord};
-use crate::statement::{CountedInsert, Counting, Filling};
+use crate::statement::{CountedInsert, Counting, Filling, Returned};
 
 /// Numbers that a statement took.
 struct Taken<'e> {
@@ -18,8 +20,38 @@ struct Taken<'e> {
     numbers: RangeInclusive<i64>,
 }
 
-/// The first statement that took a number from a counter which had given it, or a greater one, before.
+/// The first answer that names another number than its statement took, or the first statement that took one from a counter
+/// which had given it, or a greater one, before.
 pub(super) fn strangeness(evidence: &Evidence) -> Option<Strangeness> {
+    mistold(evidence).or_else(|| given_again(evidence))
+}
+
+/// The first answer that does not name the first of the numbers that the rows of its statement got. Only of statements each
+/// of whose rows takes one and is known.
+fn mistold(evidence: &Evidence) -> Option<Strangeness> {
+    let account = &evidence.account;
+    let is_told = evidence.dialect.supports(Capability::AutoIncrement) && account.gap.is_none();
+    let mut statements = evidence.case.user_statements().filter(|_| is_told);
+    statements.find_map(|statement| {
+        let (table, insert) = counted_insert(&evidence.case, statement, &evidence.dialect)?;
+        let record = evidence.execution.records.get(&statement.id)?;
+        let changed = record.outcome.row_count()?;
+        let is_plain = insert.returns == Returned::Nothing && !insert.updates && !insert.ignores;
+        let count = usize::try_from(count(&insert, changed).filter(|_| is_plain)?).ok()?;
+        let made = put_in(evidence, record.id, table);
+        let first = *made.first().filter(|_| made.len() == count)?;
+        let is_wrong = record.counted != Some(first) && !account.unsure.contains_key(&record.id);
+        let told = |number: i64| format!("{number} as the number of its first row");
+        is_wrong.then(|| Strangeness {
+            kind: FindingKind::MistoldNumber,
+            statement: record.id,
+            expected: told(first),
+            got: record.counted.map_or("no number".to_owned(), told),
+        })
+    })
+}
+
+fn given_again(evidence: &Evidence) -> Option<Strangeness> {
     let (case, execution) = (&evidence.case, &evidence.execution);
     let mut effects = case.statements.iter().map(|s| &s.effect);
     let moves_counters = effects.any(|effect| {

@@ -92,6 +92,7 @@ impl Shape {
             | FindingKind::WrongSavepoint
             | FindingKind::WrongCommandTag
             | FindingKind::NumberGivenAgain
+            | FindingKind::MistoldNumber
             | FindingKind::Lock(_)
             | FindingKind::Anomaly(_) => false,
         }
