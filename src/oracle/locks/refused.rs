@@ -71,13 +71,13 @@ pub(super) fn unfounded(record: &StatementRecord, told: &str) -> BrokenLock {
 
 /// Whether a read that never waits for a row lock did, and was answered then: one with NOWAIT or SKIP LOCKED, or a
 /// plain one (MySQL manual, "Consistent Nonlocking Reads"; PostgreSQL manual, "Introduction" of
-/// "Concurrency Control").
+/// "Concurrency Control"); or a LOCK TABLE .. NOWAIT, which waits for nothing at all (PostgreSQL manual, "LOCK").
 ///
 /// An engine may put a request in its queue before it refuses it or leaves the row out, and a look at its locks
 /// may fall between the two: a refusal is no sign of a wait, and no answer is one that came while every
 /// transaction went on that it could wait for. A subquery has no part in the clause: it may wait.
 ///
-/// Nor does the clause mean the table: it waits for a LOCK TABLE, and so does a plain read for the strongest one. The first read of
+/// Nor does the clause of a read mean the table: it waits for a LOCK TABLE, and so does a plain read for the strongest one. The first read of
 /// a DEFERRABLE transaction waits for a safe snapshot.
 pub(super) fn waited(
     evidence: &Evidence,
@@ -96,15 +96,17 @@ pub(super) fn waited(
     if effect.unrepeatable {
         return None;
     }
-    let never_waits = has_clause || takes_no_lock(evidence, statement);
-    let found = matches!(record.outcome, Outcome::Rows(_));
+    let locks_a_table = effect.kind == StatementKind::LockTable && effect.nowait;
+    let never_waits = has_clause || locks_a_table || takes_no_lock(evidence, statement);
+    let found = record.outcome.error_class().is_none();
     let waited = record.resumed() && is_released(&evidence.case, &evidence.execution, record);
-    let expected = match has_clause {
+    let expected = match has_clause || locks_a_table {
         true => "an answer or a refusal at once",
         false => AT_ONCE,
     };
     let for_a_snapshot = || waits_for_a_safe_snapshot(&evidence.case, &evidence.dialect, statement);
-    let for_a_table = || locked_table::may_keep_waiting(evidence, holders, statement, record);
+    let for_a_table =
+        || !locks_a_table && locked_table::may_keep_waiting(evidence, holders, statement, record);
     (never_waits && found && waited && !for_a_table() && !for_a_snapshot()).then(|| {
         let told = "the lock view showed it waiting".to_owned();
         BrokenLock::needless_wait(LockBreach::Waited, record, expected, told)

@@ -112,6 +112,27 @@ fn nowait_is_refused_where_another_transaction_uses_the_table_and_nowhere_else()
     assert_eq!(refused(&read[..1]), "unfounded-refusal T2.2");
 }
 
+#[test]
+fn a_lock_of_a_table_with_nowait_does_not_wait() {
+    let write = Step::write(1, UPDATE_1, CHANGED_1);
+    for (held, lock, told) in [
+        (Step::done(1, ALONE), "LOCK TABLE t NOWAIT", "waited T2.2"),
+        (write, "LOCK TABLE t IN SHARE MODE NOWAIT", "waited T2.2"),
+        (write, SHARE, "agree"),
+    ] {
+        let steps = [
+            Step::done(1, "BEGIN"),
+            held,
+            Step::done(2, "BEGIN"),
+            Step::waits(2, lock),
+            Step::done(1, "COMMIT"),
+            Step::answered(2, Got::Affected(0)),
+            Step::done(2, "COMMIT"),
+        ];
+        assert_eq!(run(ReadCommitted, &steps), told, "{held:?}: {lock}");
+    }
+}
+
 /// Neither NOWAIT nor a plain read means the table.
 #[test]
 fn a_read_that_waits_for_a_table_is_no_finding_and_one_that_waits_beside_it_is() {
