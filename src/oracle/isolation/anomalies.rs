@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use super::dependencies::{
     ItemEdgeKind, ItemGraph, ItemReason, ItemStep, commits, has_known_writer, item_text, lasting,
-    promised, query_text, version_text,
+    query_text, version_text,
 };
+use super::promises::promised;
 use super::reads::ItemQuery;
 use crate::model::{
     Anomaly, AnomalyClass, ReadMode, StatementId, StatementKind, Tick, TransactionCycle,

@@ -10,8 +10,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use super::promises::{is_serializable, promised};
 use super::reads::{ItemQuery, QuerySource};
-use crate::dialect::SerializationCause;
 use crate::graph::Graph;
 use crate::model::{
     ConsistencyModel, Doubt, ReadMode, SessionId, StatementId, StatementKind, StatementRecord,
@@ -87,6 +87,8 @@ pub(in crate::oracle) enum JudgedBy {
     WithoutWhatWasLetGo,
     /// All as serializable ones.
     AsSerializable,
+    /// Those whose level is serializable as such, as if the others were not there.
+    SerializableAlone,
 }
 
 /// The graph.
@@ -120,6 +122,13 @@ impl ItemGraph {
             reading.read_order(place, query, &mut graph);
         }
         reading.session_order(&mut graph);
+        if let JudgedBy::SerializableAlone = judged {
+            let moments = &graph.moments;
+            let stays = |at: usize| is_serializable(evidence, moments[at].transaction());
+            graph
+                .edges
+                .retain(|(from, to), _| stays(*from) && stays(*to));
+        }
         graph
     }
 
@@ -210,7 +219,9 @@ impl Dependencies<'_> {
     /// What the transaction is promised, by its own level.
     fn model(&self, transaction: TransactionId) -> Option<ConsistencyModel> {
         match self.judged {
-            JudgedBy::AsSerializable => Some(ConsistencyModel::Serializable),
+            JudgedBy::AsSerializable | JudgedBy::SerializableAlone => {
+                Some(ConsistencyModel::Serializable)
+            }
             JudgedBy::ByLevel | JudgedBy::WithoutWhatWasLetGo => {
                 promised(self.evidence, transaction)
             }
@@ -312,7 +323,7 @@ impl Dependencies<'_> {
             JudgedBy::WithoutWhatWasLetGo => {
                 self.evidence.timeline.let_go(query.statement).is_some()
             }
-            JudgedBy::ByLevel | JudgedBy::AsSerializable => false,
+            JudgedBy::ByLevel | JudgedBy::AsSerializable | JudgedBy::SerializableAlone => false,
         };
         if model >= ConsistencyModel::Serializable {
             let together = (ItemMoment::Commit(reader), true);
@@ -530,30 +541,6 @@ pub(super) fn has_known_writer(evidence: &Evidence, version: VersionId) -> bool 
 pub(super) fn commits(evidence: &Evidence, transaction: TransactionId) -> bool {
     let status = evidence.execution.transactions.get(&transaction);
     matches!(status, Some(TransactionStatus::Committed(_)))
-}
-
-/// The model that a transaction's level promises. Where a level is serializable by refusing what conflicts, it looks at
-/// transactions of its own kind alone: beside others it promises its snapshot (PostgreSQL manual, "Serializable Isolation Level": the
-/// guarantee is one of Serializable transactions).
-pub(super) fn promised(
-    evidence: &Evidence,
-    transaction: TransactionId,
-) -> Option<ConsistencyModel> {
-    let (case, dialect) = (&evidence.case, &evidence.dialect);
-    let is_serializable = |level| {
-        let promise = dialect.promise(level);
-        promise.is_some_and(|model| model >= ConsistencyModel::Serializable)
-    };
-    let level = case.judged_level(case.session_of(transaction)?);
-    let refuses = dialect.serialization_cause(level) == SerializationCause::ReadWriteConflict;
-    let beside_others = || {
-        let mut sessions = case.sessions().into_iter();
-        sessions.any(|session| !is_serializable(case.judged_level(session)))
-    };
-    match refuses && is_serializable(level) && beside_others() {
-        true => Some(ConsistencyModel::Snapshot),
-        false => dialect.promise(level),
-    }
 }
 
 /// A row as people name it: `t0 row 3`.

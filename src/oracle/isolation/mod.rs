@@ -6,6 +6,7 @@
 
 mod anomalies;
 mod dependencies;
+mod promises;
 mod reads;
 #[cfg(test)]
 mod tests;
@@ -73,7 +74,12 @@ impl Oracle for IsolationOracle {
             let graph = ItemGraph::of(evidence, &queries, &judged);
             anomalies::worst(evidence, &queries, &graph)
         };
-        let verdict = match worst(JudgedBy::ByLevel) {
+        let among_themselves = || {
+            let judged = JudgedBy::SerializableAlone;
+            promises::serializable_among_others(evidence).then(|| worst(judged))
+        };
+        let by_level = worst(JudgedBy::ByLevel);
+        let verdict = match by_level.or_else(|| among_themselves().flatten()) {
             None => Verdict::Agree,
             Some(found) => match (let_go(evidence), worst(JudgedBy::WithoutWhatWasLetGo)) {
                 (Some(known), None) => Verdict::Known(known),

@@ -1,5 +1,6 @@
 //! Made-up runs: every anomaly, and the run beside it that the level allows.
 
+mod mixed;
 mod told;
 
 use std::collections::BTreeMap;
@@ -556,19 +557,4 @@ fn a_read_that_a_later_read_puts_in_the_wrong_is_not_stale() {
     let violation = Anomaly::SessionGuaranteeViolation;
     assert_eq!(class(&lines(old, new)), Some((violation, ReadSkew)));
     assert_eq!(class(&lines(new, old)), Some((violation, StaleRead)));
-}
-
-#[test]
-fn mixed_levels_are_judged_each_by_its_own() {
-    let skewed = reads_around_a_writer((READ_1, &[(1, 10)]), (READ_2, &[(2, 2000)]));
-    let mixed = |one: &str, two: &str| {
-        let header = format!("--! isolation = {{ s1 = \"{one}\", s2 = \"{two}\" }}");
-        worst(&run(&header, mariadb(&[]), &skewed))
-    };
-    assert_eq!(mixed("READ COMMITTED", "SERIALIZABLE"), None);
-    assert_eq!(mixed("READ UNCOMMITTED", "REPEATABLE READ"), None);
-    assert_eq!(
-        mixed("REPEATABLE READ", "READ UNCOMMITTED"),
-        Some(Anomaly::ReadSkew)
-    );
 }
