@@ -56,6 +56,9 @@ capabilities! {
     CoveringIndex = "covering-index",
     /// `WITH`.
     Cte = "cte",
+    /// DDL that makes or drops an index changes rows of tables that all databases of the server share, and waits for who has
+    /// locked them: another one's DDL, or the engine itself.
+    DdlLocksStatistics = "ddl-locks-statistics",
     /// `UNIQUE .. DEFERRABLE`: a key that is checked when the statement ends, not row by row.
     DeferrableKey = "deferrable-key",
     /// A DELETE of all rows of a table leaves something of a case behind that changes what the next one does: locks of keys

@@ -66,6 +66,7 @@ pub fn hear(
             Some(learner) => evidence.learn(learner, &mut *serial)?,
             None => evidence,
         };
+        hear_learned(&mut hearing, &evidence, judges[0]);
         let by_statement = judges
             .iter()
             .filter(|judge| oracles[**judge].judges_statements());
@@ -109,6 +110,13 @@ fn hear_every_run(hearing: &mut Hearing, evidence: &Evidence, judge: usize) {
         None => hearing
             .rightly_refused
             .extend(account::rightly_refused(evidence)),
+    }
+}
+
+/// What a run of which changes are known is heard for, before its oracles judge it.
+fn hear_learned(hearing: &mut Hearing, evidence: &Evidence, judge: usize) {
+    if let Some(finding) = account::of_numbers(evidence) {
+        hearing.account(finding, judge);
     }
 }
 

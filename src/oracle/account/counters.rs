@@ -20,15 +20,9 @@ struct Taken<'e> {
     numbers: RangeInclusive<i64>,
 }
 
-/// The first answer that names another number than its statement took, or the first statement that took one from a counter
-/// which had given it, or a greater one, before.
-pub(super) fn strangeness(evidence: &Evidence) -> Option<Strangeness> {
-    mistold(evidence).or_else(|| given_again(evidence))
-}
-
 /// The first answer that does not name the first of the numbers that the rows of its statement got. Only of statements each
 /// of whose rows takes one and is known.
-fn mistold(evidence: &Evidence) -> Option<Strangeness> {
+pub(super) fn mistold(evidence: &Evidence) -> Option<Strangeness> {
     let account = &evidence.account;
     let is_told = evidence.dialect.supports(Capability::AutoIncrement) && account.gap.is_none();
     let mut statements = evidence.case.user_statements().filter(|_| is_told);
@@ -51,7 +45,8 @@ fn mistold(evidence: &Evidence) -> Option<Strangeness> {
     })
 }
 
-fn given_again(evidence: &Evidence) -> Option<Strangeness> {
+/// The first statement that took a number from a counter which had given it, or a greater one, before.
+pub(super) fn given_again(evidence: &Evidence) -> Option<Strangeness> {
     let (case, execution) = (&evidence.case, &evidence.execution);
     let mut effects = case.statements.iter().map(|s| &s.effect);
     let moves_counters = effects.any(|effect| {

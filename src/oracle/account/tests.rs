@@ -1,6 +1,7 @@
 //! Runs written line by line, and what their records say by themselves.
 
 mod busy;
+mod ddl;
 mod newer_versions;
 mod open_end;
 mod refused_control;
@@ -15,7 +16,7 @@ use crate::model::{
 };
 use crate::oracle::Evidence;
 use crate::reproducer::case_of;
-use Got::{Done, Ends, Refused};
+use Got::{Done, Ends, Refused, WaitsTooLong};
 
 /// How a statement is answered.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +26,8 @@ enum Got {
     Refused(ErrorClass),
     /// It is refused, and its transaction is gone.
     Ends(ErrorClass),
+    /// It is seen waiting, and is refused for the time.
+    WaitsTooLong,
 }
 
 /// A statement of a session and its answer, which comes before the next statement is sent.
@@ -79,20 +82,27 @@ fn execution_of(case: &TestCase, answers: impl Iterator<Item = Got>) -> Executio
             (StatementKind::Commit, Done) => Some(TransactionStatus::Committed(answered)),
             (StatementKind::Rollback, Done) => Some(TransactionStatus::Aborted(answered)),
             (_, Done) => (!explicit).then_some(TransactionStatus::Committed(answered)),
-            (_, Refused(_)) => (!explicit).then_some(TransactionStatus::Aborted(answered)),
+            (_, Refused(_) | WaitsTooLong) => {
+                (!explicit).then_some(TransactionStatus::Aborted(answered))
+            }
         };
-        let outcome = match got {
-            Done => Outcome::Affected(0),
-            Refused(class) | Ends(class) => Outcome::Rejected(SqlError {
+        let class = match got {
+            Done => None,
+            Refused(class) | Ends(class) => Some(class),
+            WaitsTooLong => Some(ErrorClass::LockTimeout),
+        };
+        let rejected = |class| {
+            Outcome::Rejected(SqlError {
                 code: "1".to_owned(),
                 class,
                 message: String::new(),
-            }),
+            })
         };
+        let outcome = class.map_or(Outcome::Affected(0), rejected);
         let record = StatementRecord {
             id,
             sent,
-            waiting: None,
+            waiting: matches!(got, WaitsTooLong).then_some(sent),
             waited_for: Vec::new(),
             answered,
             outcome,

@@ -163,7 +163,8 @@ fn cause(
             another_overlaps(evidence, record, held_since(evidence, record), |s| {
                 (takes_locks(evidence, s) || (locks_a_table && touches_tables(s)))
                     && share_a_table(evidence, record, s)
-            }) || another_locks_tables(evidence, record, held_since(evidence, record)),
+            }) || another_locks_tables(evidence, record, held_since(evidence, record))
+                || waited_for_statistics(evidence, record),
             "another session with locks in a table of this one",
         ),
         ErrorClass::Busy => (
@@ -360,6 +361,14 @@ fn another_overlaps(
             && (counts(statement) || probed(&statement.id))
             && !ended_before(evidence, statement.id.transaction, since)
     })
+}
+
+/// Whether DDL may have waited for rows that are no table's of the case.
+fn waited_for_statistics(evidence: &Evidence, record: &StatementRecord) -> bool {
+    let statement = evidence.case.statement(record.id);
+    evidence.dialect.supports(Capability::DdlLocksStatistics)
+        && record.waiting.is_some()
+        && statement.is_some_and(|s| s.effect.kind == StatementKind::PhysicalDdl)
 }
 
 /// Until when a transaction must have been open that kept a statement waiting for too long: where a run goes step by step, until

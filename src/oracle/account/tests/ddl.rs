@@ -1,0 +1,25 @@
+//! DDL that was refused for the time that it waited, beside nobody who uses its table.
+
+use super::{Got, Place};
+use crate::dialect::dialect_of;
+use crate::model::{ErrorClass, FindingKind, IsolationLevel};
+use Got::{Done, Refused, WaitsTooLong};
+
+const WRITE: &str = "UPDATE t SET vkey = 3 WHERE pkey = 1";
+
+fn said(engine: &str, sql: &'static str, got: Got) -> Option<FindingKind> {
+    let level = IsolationLevel::RepeatableRead;
+    Place::new(dialect_of(engine, "10.11.6"), level).said(&[(1, sql, got)])
+}
+
+#[test]
+fn ddl_may_wait_for_statistics_where_all_databases_share_them_and_nothing_else_may() {
+    let needless = Some(FindingKind::RefusalWithoutCause);
+    let makes_an_index = "CREATE INDEX i ON t (vkey)";
+    assert_eq!(said("mariadb", makes_an_index, Done), None);
+    assert_eq!(said("mariadb", makes_an_index, WaitsTooLong), None);
+    assert_eq!(said("mysql", makes_an_index, WaitsTooLong), needless);
+    let at_once = Refused(ErrorClass::LockTimeout);
+    assert_eq!(said("mariadb", makes_an_index, at_once), needless);
+    assert_eq!(said("mariadb", WRITE, WaitsTooLong), needless);
+}
