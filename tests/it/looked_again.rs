@@ -1,6 +1,7 @@
 //! Statements of several tables that waited on PostgreSQL at READ COMMITTED: rows that changed meanwhile are looked at
 //! again, and what that leaves open covers nothing else.
 
+use rashomon::dialect::Capability;
 use rashomon::model::IsolationLevel::ReadCommitted;
 use rashomon::model::{Execution, Outcome, ProbeAnswer, Value, Verdict};
 
@@ -198,5 +199,43 @@ fn two_rows_that_still_fit_stay_joined_after_a_wait() {
             !matches!(honest, Verdict::Violation(_)),
             "{waits}: {honest}"
         );
+    }
+}
+
+const MERGE: &str = "MERGE INTO t0 USING t1 ON t0.pkey = t1.pkey \
+    WHEN MATCHED AND t0.c0 < 25 THEN UPDATE SET vkey = 1001 WHEN MATCHED THEN DO NOTHING";
+
+/// T2.2 has waited for the row 1 of t0, and leaves row 2 as it was.
+fn passes_over_the_other(execution: &mut Execution) {
+    let record = execution.records.get_mut(&id(2, 2)).expect("it ran");
+    let count = record.outcome.row_count().expect("it counts");
+    record.outcome = Outcome::Affected(count - 1);
+    let of_it = |probe: &&mut ProbeAnswer| probe.statement == id(2, 2);
+    for probe in execution.probes.iter_mut().filter(of_it) {
+        if let Outcome::Rows(rows) = &mut probe.outcome {
+            rows.retain(|row| row[0] != Value::Integer(2));
+        }
+    }
+    let rows = execution.final_state.get_mut("t0").expect("the table");
+    rows.retain(|row| row[0] != Value::Integer(2));
+    rows.insert(1, [2, 2, 20].map(Value::Integer).to_vec());
+}
+
+#[test]
+fn a_merge_that_waited_changes_the_other_rows_as_its_snapshot_says() {
+    let Some(server) = oracles::server("a_merge_that_waited", Needs::Postgres) else {
+        return;
+    };
+    let driver = OneDriver::of(&*server);
+    // Older servers do not say what a MERGE did.
+    let tells = server.dialect().supports(Capability::Merge);
+    for change in CHANGES {
+        let script = format!("s1 BEGIN\ns1 {change}\ns2 BEGIN\ns2 {MERGE}\ns1 COMMIT\ns2 COMMIT");
+        let case = scripted(&*server, ReadCommitted, PAIRED, &script);
+        let said = |lie| hearing_of(&driver, &case, lie).verdict();
+        let (right, wrong) = (said(honest), said(passes_over_the_other));
+        assert!(!matches!(right, Verdict::Violation(_)), "{change}: {right}");
+        let is_heard = matches!(wrong, Verdict::Violation(_));
+        assert!(is_heard || !tells, "{change}: {wrong}");
     }
 }

@@ -7,7 +7,7 @@ use super::Learning;
 use crate::model::{
     CaseStatement, Doubt, ReadMode, Role, StatementId, Tick, TransactionId, UndecidedReason,
 };
-use crate::statement::count_mentions;
+use crate::statement::{count_mentions, sorted_read};
 
 impl Learning<'_> {
     /// What a level allows that looks again at the rows which a statement was about to lock and which
@@ -54,9 +54,11 @@ impl Learning<'_> {
         };
         let uses = statement.effect.uses.iter();
         let named: Vec<_> = uses.filter(|used| !used.role.is_by_foreign_key()).collect();
-        // Which rows come first the snapshot says, and what they are now the lock.
+        // Which rows come first the snapshot says, and what they are now the lock: of rows in a total order it is known which
+        // take the places of those that no longer count.
         let mut cuts = ["LIMIT", "FETCH"].iter();
-        let is_cut = cuts.any(|word| count_mentions(&statement.sql, word, self.dialect) != Some(0));
+        let is_cut = cuts.any(|word| count_mentions(&statement.sql, word, self.dialect) != Some(0))
+            && sorted_read(&statement.sql, self.dialect).is_none();
         let simple = match named.as_slice() {
             _ if is_cut && !statement.effect.kind.is_write() => false,
             // A row that is looked at again meets the rows that it was joined with, and no others.

@@ -26,6 +26,11 @@ impl Alone<'_> {
         }
         let kind = statement.effect.kind;
         if matches!(kind, StatementKind::Update | StatementKind::Delete) {
+            return Ok(self.leaves_an_unchanged_row_otherwise(statement, latitude)?
+                || self.passes_over_a_pair(statement, latitude)?);
+        }
+        // A row that its source matches no more may be put in anew, which is no row of the view.
+        if kind == StatementKind::Merge {
             return self.leaves_an_unchanged_row_otherwise(statement, latitude);
         }
         if kind == StatementKind::LockingSelect {
@@ -64,7 +69,7 @@ impl Alone<'_> {
                 return Ok(true);
             }
         }
-        self.passes_over_a_pair(statement, latitude)
+        Ok(false)
     }
 
     /// Whether a join of which every row shows by itself gives a row that it does not give on the rows as they are now, or

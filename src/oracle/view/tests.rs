@@ -1,6 +1,7 @@
 //! What documented behaviour allows after a wait, and planted differences right beside it that must
 //! stay violations. The runs are scripts as InnoDB would record them; statements run alone on SQLite.
 
+mod cut_reads;
 mod foreign_keys;
 mod locked_refusals;
 pub(in crate::oracle) mod script;
