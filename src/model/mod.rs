@@ -24,6 +24,7 @@ mod table_fault;
 mod table_lock;
 mod value;
 mod verdict;
+mod whole_number;
 
 pub use anomaly::Anomaly;
 pub use anomaly_class::AnomalyClass;
@@ -54,3 +55,4 @@ pub use table_fault::{ReadMoment, TableFault};
 pub use table_lock::{TableLock, TableLockMode};
 pub use value::{Row, Value, rows_text};
 pub use verdict::{Difference, Finding, Verdict};
+pub use whole_number::nearest_held;

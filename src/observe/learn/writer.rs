@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::{Learning, cell};
-use crate::model::{CaseStatement, Role, Row, StatementId, StatementKind, TableShape, Tick, Value};
+use crate::model::{
+    CaseStatement, Role, Row, StatementId, StatementKind, TableShape, Tick, Value, nearest_held,
+};
 use crate::statement::value_keys;
 
 impl Learning<'_> {
@@ -314,7 +316,11 @@ impl<'a> Learning<'a> {
                 match effect.assigned.get(&column.name.to_ascii_lowercase()) {
                     Some(Some(value)) => match new.get(at) {
                         Some(Value::Integer(is)) => {
-                            is == value || may_give(is) || (unchanged && !alone)
+                            let held = nearest_held(&column.sql_type, *value);
+                            is == value
+                                || held.is_none_or(|held| held == *is)
+                                || may_give(is)
+                                || (unchanged && !alone)
                         }
                         Some(_) | None => true,
                     },

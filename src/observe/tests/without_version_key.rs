@@ -56,6 +56,16 @@ fn who_assigns_another_number_has_not_changed_it() {
     );
 }
 
+/// A session whose mode is not strict gives a column the nearest number that fits it.
+#[test]
+fn who_assigns_a_number_that_does_not_fit_has_given_the_nearest() {
+    let first = "UPDATE t SET n0 = 3000000000 WHERE pkey = 1";
+    let second = "REPLACE INTO t (pkey) VALUES (1)";
+    let whose = |given| whose(first, 1, second, &[[1, given, 20], [2, 11, 21]]);
+    assert_eq!(whose(2_147_483_647), ([1, 0], false));
+    assert_eq!(whose(8), ([0, 1], false));
+}
+
 #[test]
 fn who_changed_as_many_rows_as_it_counted_changed_those_that_it_holds() {
     let update = "UPDATE t SET c0 = c0 + 1 WHERE pkey = 1";
