@@ -5,14 +5,15 @@ use std::collections::BTreeMap;
 use super::{Learning, cell};
 use crate::dialect::ObserverKind;
 use crate::model::{
-    Outcome, ProbeAnswer, ProbeTag, ReadMode, Row, StatementId, UndecidedReason, Value,
+    Outcome, ProbeAnswer, ProbeTag, ReadMode, Row, StatementId, TransactionStatus, UndecidedReason,
+    Value,
 };
 use crate::observe::chain::{Chains, VersionId};
 use crate::observe::view::{ProbedTable, View};
 
 impl Learning<'_> {
     /// Replaces what a view promises by what the probes of this statement showed. What no probe showed
-    /// stays as it is promised, and so does a commit that a snapshot must show, or must not, where probes are all that there
+    /// stays as it is promised, and so does what a snapshot must show, or must not, where probes are all that there
     /// is to learn by: a probe misses with its statement what the snapshot misses, and shows what it should not show.
     pub(super) fn overlay_probes(
         &self,
@@ -48,7 +49,8 @@ impl Learning<'_> {
                         .or_else(|| newest_deletion(&self.account.chains, chain));
                 }
                 let is_elsewhere = self.misses_a_commit(id, chain, (promised, *position))
-                    || self.shows_a_later_commit(id, table, *position);
+                    || self.shows_a_later_commit(id, table, *position)
+                    || self.shows_uncommitted(id, *position);
                 if is_strict && is_elsewhere {
                     *position = promised;
                 }
@@ -106,6 +108,29 @@ impl Learning<'_> {
             modes.all(|(_, mode)| mode == ReadMode::TransactionSnapshot)
         };
         writer != id.transaction && is_later && self.case.statement(id).is_some_and(by_transaction)
+    }
+
+    /// Whether a statement was shown what another transaction had surely not committed when it was answered.
+    fn shows_uncommitted(&self, id: StatementId, shown: Option<VersionId>) -> bool {
+        let Some(shown) = shown else {
+            return false;
+        };
+        let writer = self.account.chains.version(shown).writer.transaction;
+        let answered = self
+            .execution
+            .records
+            .get(&id)
+            .map(|record| record.answered);
+        let is_open = match self.execution.transactions.get(&writer) {
+            Some(TransactionStatus::Aborted(_)) => true,
+            Some(TransactionStatus::Committed(_)) => {
+                let end = self.execution.commit_record(writer);
+                end.zip(answered)
+                    .is_some_and(|(end, answered)| end.sent > answered)
+            }
+            Some(TransactionStatus::Indeterminate) | None => false,
+        };
+        writer != id.transaction && is_open
     }
 
     pub(super) fn probe(&mut self, probe: &ProbeAnswer) {

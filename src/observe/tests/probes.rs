@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::clustered_key::{WideLine, learn_wide_by, wide_script};
 use super::{Script, dialect, id};
-use crate::dialect::{MODES, ServerVersion, parse};
+use crate::dialect::{MODES, ServerVersion, dialect_of, parse};
 use crate::model::{
     IsolationLevel, Outcome, ProbeAnswer, ProbeTag, Row, StatementId, Tick, UndecidedReason, Value,
 };
@@ -306,6 +306,42 @@ fn an_optimistic_write_changes_the_row_of_its_snapshot_though_another_has_delete
             assert_eq!(account.gap, None);
         }
     }
+}
+
+/// What s2 reads while s1's transaction is open, or behind its end, and its probe with it: the view of it.
+fn read_beside(end: &str, is_behind: bool, shown: [i64; 3]) -> Vec<i64> {
+    let read = (2, "SELECT * FROM t", None);
+    let mut lines: Vec<WideLine<'_>> = vec![
+        (1, "BEGIN", None),
+        (1, "UPDATE t SET vkey = 1000", None),
+        (1, end, None),
+    ];
+    lines.insert(if is_behind { 3 } else { 2 }, read);
+    let mut script = wide_script(TABLE, &lines);
+    script.dialect = dialect_of("tidb", "8.5.4");
+    answer_after(&mut script, id(1, 2), &[[1, 1000, 5]]);
+    let tag = ProbeTag::VersionSet {
+        table: "t".to_owned(),
+        locking: false,
+    };
+    let sent = script.execution.records[&id(2, 1)].sent;
+    answer(&mut script, id(2, 1), tag, sent, &[shown]);
+    let account = learn_by_probes(&script, &[[1, 10, 5]]);
+    let seen = account.views[&id(2, 1)]["t"].values().flatten();
+    let rows = seen.filter_map(|version| account.chains.row(*version));
+    rows.flatten().filter_map(Value::as_integer).collect()
+}
+
+/// Where nothing but probes tells, a probe may read as wrongly as its statement does.
+#[test]
+fn what_a_probe_shows_of_an_uncommitted_write_is_no_view() {
+    let (old, new) = ([1, 10, 5], [1, 1000, 5]);
+    assert_eq!(read_beside("COMMIT", true, new), new);
+    for end in ["COMMIT", "ROLLBACK"] {
+        assert_eq!(read_beside(end, false, new), old, "{end}");
+        assert_eq!(read_beside(end, false, old), old, "{end}");
+    }
+    assert_eq!(read_beside("ROLLBACK", true, new), old);
 }
 
 /// A write, the row that it matches, how many rows it counts, and what a plain read shows afterwards.
