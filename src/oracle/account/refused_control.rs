@@ -1,5 +1,5 @@
-//! Statements that begin or end a transaction or handle its savepoints, and are refused for what nothing in the case can bring
-//! about: no row is theirs to judge. Conflicts, failed transactions and savepoints that do not stand have files of their own.
+//! Statements that begin or end a transaction, handle its savepoints or change how a table is stored, and are refused for what
+//! nothing in the case can bring about: no row is theirs to judge. Conflicts, failed transactions and savepoints that do not stand have files of their own.
 
 use super::super::Evidence;
 use super::transactions::{Strangeness, is_in_the_dark};
@@ -16,16 +16,22 @@ pub(super) fn strangeness(evidence: &Evidence) -> Option<Strangeness> {
 fn judge(evidence: &Evidence, record: &StatementRecord) -> Option<Strangeness> {
     let class = record.outcome.error_class()?;
     let statement = evidence.case.statement(record.id)?;
-    let is_free = handles_a_transaction(statement)
-        && is_of_rows(statement.effect.kind, class)
-        && evidence.case.is_explicit(record.id.transaction)
-        && goes_on_until(evidence, record)
-        && !is_in_the_dark(evidence, record.id)
-        && !(statement.effect.kind == StatementKind::Commit && looks_at_rows(evidence));
+    let is_free = match statement.effect.kind == StatementKind::PhysicalDdl {
+        true => no_ddl_meets(statement, class),
+        false => {
+            handles_a_transaction(statement)
+                && is_of_rows(statement.effect.kind, class)
+                && evidence.case.is_explicit(record.id.transaction)
+                && goes_on_until(evidence, record)
+                && !evidence.timeline.held_read_only(record.id)
+                && !(statement.effect.kind == StatementKind::Commit && looks_at_rows(evidence))
+        }
+    };
+    let is_free = is_free && !is_in_the_dark(evidence, record.id);
     is_free.then(|| Strangeness {
         kind: FindingKind::RefusalWithoutCause,
         statement: record.id,
-        expected: "no refusal: a statement of this kind looks at no row, and its transaction stands as it needs it"
+        expected: "no refusal: a statement of this kind looks at no row, and nothing else stands in its way"
             .to_owned(),
         got: record.outcome.to_string(),
     })
@@ -57,6 +63,34 @@ fn handles_a_transaction(statement: &CaseStatement) -> bool {
     }
 }
 
+/// Whether DDL that changes no row, and makes no key, never meets an error of this class. A table that is rebuilt while others
+/// write it may have a duplicate for a moment (MySQL manual, "Online DDL Limitations").
+fn no_ddl_meets(statement: &CaseStatement, class: ErrorClass) -> bool {
+    let change = statement.effect.storage_change.as_ref();
+    let is_of_an_index = change.is_some_and(|change| change.index_name.is_some());
+    match class {
+        ErrorClass::NotNull | ErrorClass::ForeignKey | ErrorClass::Check => true,
+        ErrorClass::Duplicate => is_of_an_index,
+        ErrorClass::Deadlock
+        | ErrorClass::Serialization
+        | ErrorClass::LockTimeout
+        | ErrorClass::Busy
+        | ErrorClass::Data
+        | ErrorClass::Interrupted
+        | ErrorClass::Syntax
+        | ErrorClass::Missing
+        | ErrorClass::TableChanged
+        | ErrorClass::SchemaChanged
+        | ErrorClass::Unsupported
+        | ErrorClass::FailedTransaction
+        | ErrorClass::ReadOnly
+        | ErrorClass::Privilege
+        | ErrorClass::Resource
+        | ErrorClass::Internal
+        | ErrorClass::Other => false,
+    }
+}
+
 /// Whether errors of a class are about rows, or about none of what has a class of its own.
 fn is_of_rows(kind: StatementKind, class: ErrorClass) -> bool {
     let looks_for_one = matches!(
@@ -69,6 +103,8 @@ fn is_of_rows(kind: StatementKind, class: ErrorClass) -> bool {
         | ErrorClass::ForeignKey
         | ErrorClass::Check
         | ErrorClass::Data
+        | ErrorClass::ReadOnly
+        | ErrorClass::Privilege
         | ErrorClass::Other => true,
         ErrorClass::Missing => !looks_for_one,
         ErrorClass::Deadlock
@@ -81,8 +117,6 @@ fn is_of_rows(kind: StatementKind, class: ErrorClass) -> bool {
         | ErrorClass::SchemaChanged
         | ErrorClass::Unsupported
         | ErrorClass::FailedTransaction
-        | ErrorClass::ReadOnly
-        | ErrorClass::Privilege
         | ErrorClass::Resource
         | ErrorClass::Internal => false,
     }

@@ -5,6 +5,7 @@ mod ddl;
 mod newer_versions;
 mod open_end;
 mod refused_control;
+mod unwaited;
 
 use std::sync::Arc;
 

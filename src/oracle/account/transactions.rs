@@ -12,8 +12,8 @@ use super::shared_tables::{another_conflicts, share_a_table};
 use super::waiting::{may_wait, takes_locks};
 use crate::dialect::{Capability, RejectionEnd, SerializationCause};
 use crate::model::{
-    CaseStatement, Effect, ErrorClass, FindingKind, Form, Outcome, Pace, Role, StatementId,
-    StatementKind, StatementRecord, Tick, TransactionId, UndecidedReason,
+    CaseStatement, Effect, ErrorClass, FindingKind, Form, Outcome, Pace, Role, Setting,
+    StatementId, StatementKind, StatementRecord, Tick, TransactionId, UndecidedReason,
 };
 use crate::statement;
 
@@ -158,6 +158,10 @@ fn cause(
                     || another_locks_tables(evidence, record, record.sent)),
             "another session with a statement under way that may wait, in a circle with this one: each of the circle uses a table \
              that the transaction of the next one has used",
+        ),
+        ErrorClass::LockTimeout if !may_have_waited(evidence, record) => (
+            false,
+            "a wait for a lock, which would have been seen before it took too long",
         ),
         ErrorClass::LockTimeout => (
             another_overlaps(evidence, record, held_since(evidence, record), |s| {
@@ -363,6 +367,33 @@ fn another_overlaps(
     })
 }
 
+/// Whether a statement that was refused because a lock was not granted in time was seen waiting for one, or could not be.
+/// Where a run goes step by step the lock view is asked again and again while a statement is under way. NOWAIT does not
+/// wait, and a statement or its session may say itself how long is too long.
+fn may_have_waited(evidence: &Evidence, record: &StatementRecord) -> bool {
+    let Some(statement) = evidence.case.statement(record.id) else {
+        return true;
+    };
+    let limits = ["NOWAIT", "WAIT"].iter();
+    let mut limits =
+        limits.map(|word| statement::mentions(&statement.sql, word, &evidence.dialect));
+    let mut of_case = evidence.case.statements.iter();
+    let limits_waits = of_case
+        .any(|s| s.session == statement.session && s.effect.setting == Some(Setting::LockTimeout));
+    record.waiting.is_some()
+        || !goes_in_steps(evidence)
+        || limits_waits
+        || limits.any(|has_limit| has_limit)
+        // What keeps everybody from every table is none of the locks that the view shows.
+        || another_locks_tables(evidence, record, record.sent)
+}
+
+/// Whether a run goes step by step, and every lock ends with its transaction.
+fn goes_in_steps(evidence: &Evidence) -> bool {
+    let in_steps = evidence.case.pace == Pace::Scheduled && evidence.execution.unreliable.is_none();
+    in_steps && !evidence.dialect.supports(Capability::LocksOutliveEnd)
+}
+
 /// Whether DDL may have waited for rows that are no table's of the case.
 fn waited_for_statistics(evidence: &Evidence, record: &StatementRecord) -> bool {
     let statement = evidence.case.statement(record.id);
@@ -379,9 +410,7 @@ fn held_since(evidence: &Evidence, record: &StatementRecord) -> Tick {
         .case
         .statement(record.id)
         .is_some_and(|s| !s.effect.nowait);
-    let in_steps = evidence.case.pace == Pace::Scheduled && evidence.execution.unreliable.is_none();
-    let let_go = !evidence.dialect.supports(Capability::LocksOutliveEnd);
-    match waits && in_steps && let_go {
+    match waits && goes_in_steps(evidence) {
         true => record.answered,
         false => record.sent,
     }

@@ -23,3 +23,19 @@ fn ddl_may_wait_for_statistics_where_all_databases_share_them_and_nothing_else_m
     assert_eq!(said("mariadb", makes_an_index, at_once), needless);
     assert_eq!(said("mariadb", WRITE, WaitsTooLong), needless);
 }
+
+#[test]
+fn ddl_that_changes_no_row_is_not_refused_for_one() {
+    let needless = Some(FindingKind::RefusalWithoutCause);
+    let refused = |sql, class| said("mysql", sql, Refused(class));
+    let makes_an_index = "CREATE INDEX i ON t (vkey)";
+    for class in [ErrorClass::Duplicate, ErrorClass::NotNull] {
+        assert_eq!(refused(makes_an_index, class), needless, "{class}");
+    }
+    // What another one writes meanwhile may be a duplicate for a moment.
+    let rebuilds = "ALTER TABLE t FORCE";
+    assert_eq!(refused(rebuilds, ErrorClass::Duplicate), None);
+    assert_eq!(refused(rebuilds, ErrorClass::Check), needless);
+    let unique = "CREATE UNIQUE INDEX i ON t (vkey)";
+    assert_eq!(refused(unique, ErrorClass::Duplicate), None);
+}

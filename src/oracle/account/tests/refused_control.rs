@@ -22,8 +22,12 @@ fn commit(place: &Place, got: Got) -> Option<FindingKind> {
 #[test]
 fn a_commit_that_nothing_can_refuse_is_not_refused() {
     assert_eq!(commit(&innodb(), Done), None);
-    let by_rows = [ErrorClass::Duplicate, ErrorClass::ForeignKey];
-    for class in by_rows.into_iter().chain([ErrorClass::Other]) {
+    for class in [
+        ErrorClass::Duplicate,
+        ErrorClass::ForeignKey,
+        ErrorClass::ReadOnly,
+        ErrorClass::Other,
+    ] {
         assert_eq!(commit(&innodb(), Ends(class)), REFUSAL, "{class}");
         assert_eq!(commit(&postgres(""), Ends(class)), REFUSAL, "{class}");
     }
@@ -66,7 +70,7 @@ fn a_commit_behind_an_error_that_ended_the_transaction_may_be_refused() {
             (2, "BEGIN", Done),
             (2, WRITE.1, Done),
             (1, "BEGIN", Done),
-            (1, WRITE.1, got),
+            (1, "SELECT vkey FROM t FOR UPDATE NOWAIT", got),
             commit,
         ])
     };
