@@ -116,7 +116,7 @@ fn causeless(evidence: &Evidence, record: &StatementRecord) -> Option<Strangenes
         kind: FindingKind::RefusalWithoutCause,
         statement: record.id,
         expected: expected.to_owned(),
-        got: format!("{} and no such session", record.outcome),
+        got: format!("{} without it", record.outcome),
     })
 }
 

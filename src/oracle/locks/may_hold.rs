@@ -1,5 +1,7 @@
-//! Rows on which another session may hold a lock, where each lock is one of a row that was chosen (PostgreSQL manual,
-//! "Row-Level Locks"): what nobody may hold is free, whatever else of the table is locked.
+//! Rows on which another session may hold a lock, where each lock is one of a row that was chosen: what nobody may hold is
+//! free, whatever else of the table is locked. So is every lock of PostgreSQL (manual, "Row-Level Locks"), and of InnoDB that
+//! of a row which was looked up by its primary key (MySQL manual, "Transaction Isolation Levels": "For a unique index with a
+//! unique search condition, InnoDB locks only the index record found, not the gap before it").
 
 use std::collections::BTreeSet;
 
@@ -8,10 +10,10 @@ use super::locking_read::LockingRead;
 use super::trial::ReadTrial;
 use crate::dialect::Capability;
 use crate::engine::EngineError;
-use crate::model::{CaseStatement, StatementKind};
+use crate::model::{CaseStatement, StatementKind, TableShape, nearest_held};
 use crate::observe::RowId;
 use crate::oracle::Evidence;
-use crate::statement::{count_mentions, shows_each_row};
+use crate::statement::{count_mentions, key_lookups, shows_each_row};
 
 /// Rows of the tables that a read names.
 pub(super) type NamedRows<'r> = BTreeSet<(&'r str, &'r RowId)>;
@@ -25,9 +27,7 @@ pub(super) fn rows<'r>(
     earlier: &[LockingRead<'_>],
     trial: &mut ReadTrial<'_>,
 ) -> Result<Option<NamedRows<'r>>, EngineError> {
-    if !evidence.dialect.supports(Capability::LocksChosenRows)
-        || !finds_rows_plainly(evidence, read)
-    {
+    if !finds_rows_plainly(evidence, read) {
         return Ok(None);
     }
     let mut held = NamedRows::new();
@@ -38,7 +38,11 @@ pub(super) fn rows<'r>(
             continue;
         }
         let asks_again = holders.may_lock_a_parent(other, read.statement);
-        if is_ddl || asks_again || !has_done_what_it_says(evidence, read, other) {
+        if is_ddl
+            || asks_again
+            || !locks_chosen_rows(evidence, other)
+            || !has_done_what_it_says(evidence, read, other)
+        {
             return Ok(None);
         }
         let found = match other.effect.kind.is_write() {
@@ -54,6 +58,49 @@ pub(super) fn rows<'r>(
         }
     }
     Ok(Some(held))
+}
+
+/// Whether a statement locks the rows that it finds, and nothing beside them.
+pub(super) fn locks_chosen_rows(evidence: &Evidence, statement: &CaseStatement) -> bool {
+    let dialect = &evidence.dialect;
+    let lasts = dialect.supports(Capability::LocksOutliveEnd);
+    dialect.supports(Capability::LocksChosenRows)
+        || (!lasts && looks_up_one_row(evidence, statement))
+}
+
+/// Whether a statement looks up one row by the primary key of its table, and leaves that key and every other one alone.
+fn looks_up_one_row(evidence: &Evidence, statement: &CaseStatement) -> bool {
+    let effect = &statement.effect;
+    let is_one = matches!(
+        effect.kind,
+        StatementKind::Update | StatementKind::Delete | StatementKind::LockingSelect
+    );
+    let [used] = effect.uses.as_slice() else {
+        return false;
+    };
+    let shape = evidence.case.table(&used.table);
+    // To see whether another key is taken, the rows beside it are locked, too.
+    let of_one_key = |shape: &&TableShape| shape.keys().count() == 1 && shape.loose_keys.is_empty();
+    let Some(shape) = shape.filter(of_one_key) else {
+        return false;
+    };
+    let lookups = key_lookups(&statement.sql, &evidence.dialect);
+    let (Some([key]), [only]) = (shape.primary_key.as_deref(), lookups.as_slice()) else {
+        return false;
+    };
+    // A text is compared with a number row by row.
+    let is_number = shape.column(key).is_some_and(|at| {
+        let sql_type = &shape.columns[at].sql_type;
+        only.values
+            .iter()
+            .all(|value| nearest_held(sql_type, *value) == Some(*value))
+    });
+    let by_key = only.alone && only.values.len() == 1 && only.column.eq_ignore_ascii_case(key);
+    is_one
+        && by_key
+        && is_number
+        && effect.trigger_writes.is_empty()
+        && !effect.assigns(&used.table, key)
 }
 
 /// Whether each row that a read finds shows in its result by itself: no LIMIT, outer join or subquery, and one clause.

@@ -41,7 +41,11 @@ pub(super) fn beside_locks(
     earlier: &[LockingRead<'_>],
     trial: &mut ReadTrial<'_>,
 ) -> Result<Option<BrokenLock>, EngineError> {
-    let Some(read) = LockingRead::sent(evidence, id).filter(|read| read.latitude.is_none()) else {
+    // Where rows are locked before they are held against the condition, a row that does not count may be in its way.
+    let meets_chosen_rows =
+        |read: &LockingRead<'_>| may_hold::locks_chosen_rows(evidence, read.statement);
+    let read = LockingRead::sent(evidence, id).filter(|read| read.latitude.is_none());
+    let Some(read) = read.filter(meets_chosen_rows) else {
         return Ok(None);
     };
     let Some(held) = may_hold::rows(evidence, holders, &read, earlier, trial)? else {

@@ -363,6 +363,27 @@ fn nowait_is_refused_only_where_somebody_may_hold_a_lock() {
     assert_eq!(run(RepeatableRead, &somebody), "agree");
 }
 
+#[test]
+fn a_row_that_is_looked_up_by_its_key_is_all_that_is_locked() {
+    let run = |update: &'static str, read: &'static str| {
+        let update = Step::write(1, update, CHANGED_1);
+        run(
+            RepeatableRead,
+            &beside(update, Step::sent(2, read, Got::Refused)),
+        )
+    };
+    let other = "SELECT pkey, vkey FROM t WHERE pkey = 2 FOR UPDATE NOWAIT";
+    let same = "SELECT pkey, vkey FROM t WHERE pkey = 1 FOR UPDATE NOWAIT";
+    assert_eq!(run(UPDATE_1, other), "unfounded-refusal T2.2");
+    assert_eq!(run(UPDATE_1, same), "agree");
+    // The read comes by the row that is locked on its way.
+    assert_eq!(run(UPDATE_1, NOWAIT), "agree");
+    let by_range = "SELECT pkey, vkey FROM t WHERE pkey > 1 FOR UPDATE NOWAIT";
+    assert_eq!(run(UPDATE_1, by_range), "agree");
+    let searched = "UPDATE t SET vkey = 1000 WHERE vkey = 10";
+    assert_eq!(run(searched, other), "agree");
+}
+
 /// DDL that waits for the users of a table keeps whoever comes behind it from the table, NOWAIT or not.
 #[test]
 fn nowait_may_be_refused_behind_ddl_of_its_table() {
@@ -445,8 +466,11 @@ fn skip_locked_leaves_out_what_is_held_and_nothing_else() {
     let wrong = "wrong-skip T2.2 against T1.2";
     let beside = |got| read_beside_an_update(SKIP, got);
     assert_eq!(run(RepeatableRead, &beside(Got::Rows(&[(2, 20)]))), "agree");
-    // The other transaction may hold more than what it changed.
-    assert_eq!(run(RepeatableRead, &beside(Got::Rows(&[]))), "agree");
+    assert_eq!(run(RepeatableRead, &beside(Got::Rows(&[]))), wrong);
+    // Who looks for rows by no key may hold more than what it changed.
+    let searched = Step::write(1, "UPDATE t SET vkey = 1000 WHERE vkey = 10", CHANGED_1);
+    let steps = self::beside(searched, Step::sent(2, SKIP, Got::Rows(&[])));
+    assert_eq!(run(RepeatableRead, &steps), "agree");
     assert_eq!(run(RepeatableRead, &beside(FOUND)), wrong);
     let uncommitted = Got::Rows(&[(1, 1000), (2, 20)]);
     assert_eq!(run(RepeatableRead, &beside(uncommitted)), wrong);
