@@ -10,6 +10,7 @@ use super::table_reads::{and_parts, tables_read};
 use super::walk::{SyntaxNode, collect};
 use super::words::mentions;
 use crate::dialect::Dialect;
+use crate::model::{TableShape, nearest_held};
 
 /// A lookup of rows by integers that one column may have.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +28,20 @@ pub struct KeyLookup {
 /// of its condition. None of any other statement.
 pub fn key_lookups(sql: &str, dialect: &Dialect) -> Vec<KeyLookup> {
     lookups(sql, dialect).unwrap_or_default()
+}
+
+/// The column by whose value a SELECT, UPDATE or DELETE looks up a row of its one table, where nothing else chooses the row: a
+/// unique key by itself, and a whole number, for a text is compared with a number row by row.
+pub fn row_lookup<'s>(sql: &str, shape: &'s TableShape, dialect: &Dialect) -> Option<&'s str> {
+    let lookups = lookups(sql, dialect)?;
+    let [only] = lookups.as_slice() else {
+        return None;
+    };
+    let column = &shape.columns[shape.column(&only.column)?];
+    let held = |value: &i64| nearest_held(&column.sql_type, *value) == Some(*value);
+    let is_unique = |key: &Vec<String>| matches!(key.as_slice(), [one] if one.eq_ignore_ascii_case(&column.name));
+    let is_one = only.alone && only.values.len() == 1 && only.values.iter().all(held);
+    (is_one && shape.unique_keys.iter().any(is_unique)).then_some(column.name.as_str())
 }
 
 fn lookups(sql: &str, dialect: &Dialect) -> Option<Vec<KeyLookup>> {
@@ -127,7 +142,35 @@ fn lookup(part: &Expr) -> Option<(&str, BTreeSet<i64>, bool)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::{SetupKind, SetupStatement};
+    use crate::statement::shapes;
     use crate::statement::tests::dialect;
+
+    #[test]
+    fn a_row_is_looked_up_by_one_value_of_a_unique_whole_number_alone() {
+        let mysql = dialect("mysql");
+        let sql =
+            "CREATE TABLE t (a INT PRIMARY KEY, b SMALLINT UNIQUE, c VARCHAR(4) UNIQUE, d INT)";
+        let setup = [SetupStatement {
+            sql: sql.to_owned(),
+            kind: SetupKind::Schema,
+        }];
+        let shape = &shapes(&setup, &mysql)[0];
+        let column = |sql| row_lookup(sql, shape, &mysql);
+        assert_eq!(column("UPDATE t SET d = 1 WHERE t.a = 7"), Some("a"));
+        assert_eq!(column("DELETE FROM t WHERE B = 7"), Some("b"));
+        for other in [
+            "DELETE FROM t WHERE b = 70000",
+            "DELETE FROM t WHERE c = 7",
+            "DELETE FROM t WHERE d = 7",
+            "DELETE FROM t WHERE a IN (7, 8)",
+            "DELETE FROM t WHERE a = 7 AND d = 1",
+            "DELETE FROM t WHERE a = 7 OR d = 1",
+            "DELETE FROM t",
+        ] {
+            assert_eq!(column(other), None, "{other}");
+        }
+    }
 
     #[test]
     fn a_lookup_is_alone_where_nothing_else_chooses_rows() {

@@ -59,7 +59,7 @@ pub use control::{assignment, commits_by_itself, defers_snapshots};
 pub use counting::{CountedInsert, Counting, Filling, Returned, counted_insert, set_up_counts};
 pub use effect::analyze;
 pub use heading::{headings, returns};
-pub use key_lookup::{KeyLookup, key_lookups};
+pub use key_lookup::{KeyLookup, key_lookups, row_lookup};
 pub use key_value::{InsertedRows, KeyAccess, KeyTable, inserted_rows, key_access, key_table};
 pub use level_setting::{LevelScope, level_set};
 pub use limit::without_limit;

@@ -10,10 +10,10 @@ use super::locking_read::LockingRead;
 use super::trial::ReadTrial;
 use crate::dialect::Capability;
 use crate::engine::EngineError;
-use crate::model::{CaseStatement, StatementKind, TableShape, nearest_held};
+use crate::model::{CaseStatement, StatementKind, TableShape};
 use crate::observe::RowId;
 use crate::oracle::Evidence;
-use crate::statement::{count_mentions, key_lookups, shows_each_row};
+use crate::statement::{count_mentions, row_lookup, shows_each_row};
 
 /// Rows of the tables that a read names.
 pub(super) type NamedRows<'r> = BTreeSet<(&'r str, &'r RowId)>;
@@ -84,23 +84,12 @@ fn looks_up_one_row(evidence: &Evidence, statement: &CaseStatement) -> bool {
     let Some(shape) = shape.filter(of_one_key) else {
         return false;
     };
-    let lookups = key_lookups(&statement.sql, &evidence.dialect);
-    let (Some([key]), [only]) = (shape.primary_key.as_deref(), lookups.as_slice()) else {
-        return false;
-    };
-    // A text is compared with a number row by row.
-    let is_number = shape.column(key).is_some_and(|at| {
-        let sql_type = &shape.columns[at].sql_type;
-        only.values
-            .iter()
-            .all(|value| nearest_held(sql_type, *value) == Some(*value))
-    });
-    let by_key = only.alone && only.values.len() == 1 && only.column.eq_ignore_ascii_case(key);
+    let key = row_lookup(&statement.sql, shape, &evidence.dialect);
+    let is_primary = shape.primary_key.is_some();
     is_one
-        && by_key
-        && is_number
+        && is_primary
         && effect.trigger_writes.is_empty()
-        && !effect.assigns(&used.table, key)
+        && key.is_some_and(|key| !effect.assigns(&used.table, key))
 }
 
 /// Whether each row that a read finds shows in its result by itself: no LIMIT, outer join or subquery, and one clause.

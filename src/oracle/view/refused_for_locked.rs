@@ -12,7 +12,7 @@ use crate::model::{
     Tick, TransactionStatus,
 };
 use crate::observe::{Latitude, is_released};
-use crate::statement::{Counting, Filling, key_lookups, mentions};
+use crate::statement::{Counting, Filling, mentions, row_lookup};
 
 impl Alone<'_> {
     /// Whether a write of one row was refused for rows as they stood behind its last wait, and for no others.
@@ -131,18 +131,10 @@ impl Alone<'_> {
         if !matches!(kind, StatementKind::Update | StatementKind::Delete) {
             return false;
         }
-        let lookups = key_lookups(&statement.sql, &evidence.dialect);
-        let [only] = lookups.as_slice() else {
-            return false;
-        };
         let mut targets = statement.effect.targets();
         let shape = targets.next().and_then(|name| evidence.case.table(name));
-        let is_unique = shape.is_some_and(|shape| {
-            let mut keys = shape.unique_keys.iter();
-            keys.any(
-                |key| matches!(key.as_slice(), [one] if one.eq_ignore_ascii_case(&only.column)),
-            )
-        });
-        only.alone && only.values.len() == 1 && is_unique && targets.next().is_none()
+        let looks_one_up = shape
+            .is_some_and(|shape| row_lookup(&statement.sql, shape, &evidence.dialect).is_some());
+        looks_one_up && targets.next().is_none()
     }
 }
