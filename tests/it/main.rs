@@ -31,6 +31,7 @@ mod gone_savepoints;
 mod hand_written;
 mod hand_written_forms;
 mod heard;
+mod heard_refusals;
 mod heard_values;
 mod hearing;
 mod histories;
