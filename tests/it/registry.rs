@@ -30,10 +30,13 @@ fn on_each_server(test: &str, kinds: &[Needs], check: impl Fn(&dyn Server, &mut 
     }
 }
 
-/// The case as a person types it: no `known`, no notes.
+/// The case as a person types it: no `known`, no notes. Whose statements are prepared is a part of it.
 fn typed(path: &Path) -> CaseFile {
     let mut file = reproducer::load(path).unwrap_or_else(|error| panic!("{error}"));
-    file.header = reproducer::Header::new(file.header.isolation.clone());
+    file.header = reproducer::Header {
+        prepared: std::mem::take(&mut file.header.prepared),
+        ..reproducer::Header::new(file.header.isolation.clone())
+    };
     file.lines.iter_mut().for_each(|line| line.notes.clear());
     file
 }

@@ -3,7 +3,7 @@
 use rashomon::model::IsolationLevel::{self, ReadCommitted, RepeatableRead, Serializable};
 use rashomon::model::{ErrorClass, Execution};
 
-use crate::lying::{Lie, OneDriver, hearing_of, honest, refuse, scripted};
+use crate::lying::{Lie, OneDriver, hearing_of, honest, id, refuse, scripted};
 use crate::oracles;
 use crate::servers::Needs;
 
@@ -33,9 +33,11 @@ fn said(
     oracles::kind(&hearing_of(driver, &case, lie).verdict())
 }
 
-/// The server says that T2's read waited for too long.
+/// T2's read is seen waiting, and the server says that it waited for too long.
 fn runs_out_of_time(run: &mut Execution) {
     refuse(run, 2, "40001", ErrorClass::LockTimeout);
+    let record = run.records.get_mut(&id(2, 2)).expect("it ran");
+    record.waiting = Some(record.sent);
 }
 
 #[test]

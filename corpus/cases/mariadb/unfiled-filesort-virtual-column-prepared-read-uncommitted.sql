@@ -12,3 +12,7 @@
 /* s1 T1.1 */ SELECT pkey FROM t0 WHERE c0 <= 3 ORDER BY pkey; -- @got (1)
 /* s2 T2.1 */ SELECT * FROM t0;
 /* s1 T3.1 */ SELECT pkey FROM t0 WHERE c0 <= 3 ORDER BY pkey; -- @got empty  @expect (1)
+/* s2 T4.1 */ SELECT * FROM t0;
+/* s1 T5.1 */ SELECT pkey FROM t0 WHERE c0 <= 3 ORDER BY pkey; -- @got empty  @expect (1)
+/* s2 T6.1 */ SELECT * FROM t0;
+/* s1 T7.1 */ SELECT pkey FROM t0 WHERE c0 <= 3 ORDER BY pkey; -- @got empty  @expect (1)
