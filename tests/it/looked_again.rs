@@ -210,6 +210,9 @@ fn passes_over_the_other(execution: &mut Execution) {
     let record = execution.records.get_mut(&id(2, 2)).expect("it ran");
     let count = record.outcome.row_count().expect("it counts");
     record.outcome = Outcome::Affected(count - 1);
+    record.reported = record.reported.map(|count| count - 1);
+    let tag = record.command_tag.take();
+    record.command_tag = tag.map(|_| format!("MERGE {}", count - 1));
     let of_it = |probe: &&mut ProbeAnswer| probe.statement == id(2, 2);
     for probe in execution.probes.iter_mut().filter(of_it) {
         if let Outcome::Rows(rows) = &mut probe.outcome {

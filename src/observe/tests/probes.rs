@@ -324,8 +324,9 @@ fn read_beside(end: &str, is_behind: bool, shown: [i64; 3]) -> Vec<i64> {
         table: "t".to_owned(),
         locking: false,
     };
-    let sent = script.execution.records[&id(2, 1)].sent;
-    answer(&mut script, id(2, 1), tag, sent, &[shown]);
+    // Before a statement is sent there is room for one tick.
+    let before = Tick(script.execution.records[&id(2, 1)].sent.0 - 1);
+    answer(&mut script, id(2, 1), tag, before, &[shown]);
     let account = learn_by_probes(&script, &[[1, 10, 5]]);
     let seen = account.views[&id(2, 1)]["t"].values().flatten();
     let rows = seen.filter_map(|version| account.chains.row(*version));
