@@ -306,18 +306,23 @@ pub(super) fn row_by_row(query: &Query) -> bool {
                 | JoinOperator::StraightJoin(_)
         )
     };
+    keeps_rows_apart(query, select)
+        && !tables.is_empty()
+        && !other
+        && joins().all(|join| inner(&join.join_operator))
+        && !has_subquery_or_call(select)
+}
+
+/// Whether a query leaves the rows that FROM and WHERE give as they are, one by one: it puts none together and cuts none off.
+pub(super) fn keeps_rows_apart(query: &Query, select: &Select) -> bool {
     query.with.is_none()
         && query.limit_clause.is_none()
         && query.fetch.is_none()
-        && !tables.is_empty()
-        && !other
         && !grouped(select)
         && select.distinct.is_none()
         && select.having.is_none()
         && select.qualify.is_none()
         && select.top.is_none()
-        && joins().all(|join| inner(&join.join_operator))
-        && !has_subquery_or_call(select)
 }
 
 /// Whether a subquery stands in a SELECT, or a function, which may be an aggregate.

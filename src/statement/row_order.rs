@@ -6,7 +6,9 @@ use sqlparser::ast::{
     Expr, Ident, OrderByKind, Query, Select, SelectItem, Statement, TableFactor, TableWithJoins,
 };
 
-use super::query::{NamedRelation, ROW_KEY, column_name, grouped, last_name, relations};
+use super::query::{
+    NamedRelation, ROW_KEY, column_name, grouped, keeps_rows_apart, last_name, relations,
+};
 use super::walk::{SyntaxNode, walk};
 use crate::model::RowOrder;
 
@@ -59,15 +61,7 @@ fn is_row_key(column: &Ident) -> bool {
 /// The table of a query each of whose rows is a row of that table, with its row key under its own name: no two have the same.
 fn passes_row_key(query: &Query) -> Option<&str> {
     let select = query.body.as_select()?;
-    let is_whole = query.with.is_none()
-        && query.limit_clause.is_none()
-        && query.fetch.is_none()
-        && query.locks.is_empty();
-    let is_plain = !grouped(select)
-        && select.distinct.is_none()
-        && select.having.is_none()
-        && select.qualify.is_none()
-        && select.top.is_none();
+    let is_plain = keeps_rows_apart(query, select) && query.locks.is_empty();
     // A function may be an aggregate or a window function, or give several rows for one.
     let calls = select.projection.iter().any(|item| {
         let met = walk(item, &mut |node| match node {
@@ -82,7 +76,7 @@ fn passes_row_key(query: &Query) -> Option<&str> {
         met.is_break()
     });
     let table = only_table(&select.from)?;
-    (is_whole && is_plain && !calls && shows_row_key(select)).then_some(table)
+    (is_plain && !calls && shows_row_key(select)).then_some(table)
 }
 
 /// The same of a statement.

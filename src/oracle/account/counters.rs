@@ -1,7 +1,6 @@
 //! Counters that fill a column: a number that was given once is never given again, and a statement that is sent after
 //! another was answered takes greater ones, whatever became of the first; and the answer names the first that a statement
-//! took (MySQL manual, "AUTO_INCREMENT Handling in
-//! InnoDB": "unique and monotonically increasing"; values of a transaction that was rolled back "are lost";
+//! took (MySQL manual, "AUTO_INCREMENT Handling in InnoDB": "unique and monotonically increasing"; values of a transaction that was rolled back "are lost";
 //! "Information Functions", `LAST_INSERT_ID()`: "the first automatically generated value successfully inserted").
 
 use std::ops::RangeInclusive;

@@ -24,8 +24,8 @@ pub(super) fn may_meet(evidence: &Evidence, one: &CaseStatement, other: &CaseSta
 }
 
 /// Whether a transaction of another session was open at a moment since `since` of which a statement wrote a table that this one's
-/// transaction has used, or, where `own_writes` count, used one that it has written: an edge of a cycle that SERIALIZABLE breaks has two such ends (Ports and
-/// Grittner, *Serializable Snapshot Isolation in PostgreSQL*, VLDB 2012, section 3).
+/// transaction has used, or, where `own_writes` count, used one that it has written: an edge of a cycle that SERIALIZABLE breaks
+/// has two such ends (Ports and Grittner, *Serializable Snapshot Isolation in PostgreSQL*, VLDB 2012, section 3).
 pub(super) fn another_conflicts(
     evidence: &Evidence,
     record: &StatementRecord,

@@ -374,16 +374,14 @@ fn may_have_waited(evidence: &Evidence, record: &StatementRecord) -> bool {
     let Some(statement) = evidence.case.statement(record.id) else {
         return true;
     };
-    let limits = ["NOWAIT", "WAIT"].iter();
-    let mut limits =
-        limits.map(|word| statement::mentions(&statement.sql, word, &evidence.dialect));
+    let says = |word: &&str| statement::mentions(&statement.sql, word, &evidence.dialect);
     let mut of_case = evidence.case.statements.iter();
     let limits_waits = of_case
         .any(|s| s.session == statement.session && s.effect.setting == Some(Setting::LockTimeout));
     record.waiting.is_some()
         || !goes_in_steps(evidence)
         || limits_waits
-        || limits.any(|has_limit| has_limit)
+        || ["NOWAIT", "WAIT"].iter().any(says)
         // What keeps everybody from every table is none of the locks that the view shows.
         || another_locks_tables(evidence, record, record.sent)
 }

@@ -75,11 +75,10 @@ impl Oracle for IsolationOracle {
             anomalies::worst(evidence, &queries, &graph)
         };
         let among_themselves = || {
-            let judged = JudgedBy::SerializableAlone;
-            promises::serializable_among_others(evidence).then(|| worst(judged))
+            promises::serializable_among_others(evidence).then_some(())?;
+            worst(JudgedBy::SerializableAlone)
         };
-        let by_level = worst(JudgedBy::ByLevel);
-        let verdict = match by_level.or_else(|| among_themselves().flatten()) {
+        let verdict = match worst(JudgedBy::ByLevel).or_else(among_themselves) {
             None => Verdict::Agree,
             Some(found) => match (let_go(evidence), worst(JudgedBy::WithoutWhatWasLetGo)) {
                 (Some(known), None) => Verdict::Known(known),
