@@ -6,7 +6,7 @@ use super::{Learning, cell};
 use crate::model::{
     CaseStatement, Role, Row, StatementId, StatementKind, TableShape, Tick, Value, nearest_held,
 };
-use crate::statement::value_keys;
+use crate::statement::{key_lookups, value_keys};
 
 impl Learning<'_> {
     /// Whose change this is: the one statement, active or waiting, that can have made it; not `except`.
@@ -58,10 +58,11 @@ impl Learning<'_> {
         at: Tick,
         except: Option<StatementId>,
     ) -> Result<StatementId, Unattributed> {
-        let mut candidates: Vec<&CaseStatement> = ids
+        let writers = ids.into_iter().filter_map(|id| self.case.statement(id));
+        let writers: Vec<&CaseStatement> = writers.filter(|s| writes(s, shape)).collect();
+        let is_moved = writers.iter().any(|s| gives_key(shape, s));
+        let mut candidates: Vec<&CaseStatement> = writers
             .into_iter()
-            .filter_map(|id| self.case.statement(id))
-            .filter(|s| writes(s, shape))
             .filter(|s| self.timeline.undone(s.id).is_none_or(|undone| undone > at))
             .collect();
         let key_of = |row: Option<&Row>| cell(shape, shape.version_key.as_deref(), row?);
@@ -101,6 +102,9 @@ impl Learning<'_> {
                 }
             },
         }
+        if let Some(old) = old.filter(|_| !is_moved && candidates.len() > 1) {
+            self.keep_finders(shape, old, &mut candidates);
+        }
         match candidates.as_slice() {
             [one] => Ok(one.id),
             [] => Err(Unattributed::Nobody),
@@ -134,6 +138,28 @@ impl<'a> Learning<'a> {
             makers.filter(|s| self.makes(shape, s, old, new)).collect();
         if !makers.is_empty() {
             *candidates = makers;
+        }
+    }
+
+    /// Leaves out the statements that look for other row keys than that of a row, unless all do.
+    fn keep_finders(&self, shape: &TableShape, old: &Row, candidates: &mut Vec<&'a CaseStatement>) {
+        let (Some(column), Some(Value::Integer(key))) =
+            (&shape.row_key, cell(shape, shape.row_key.as_deref(), old))
+        else {
+            return;
+        };
+        let looks_elsewhere = |s: &&CaseStatement| {
+            let lookups = key_lookups(&s.sql, self.dialect);
+            let mut lookups = lookups
+                .iter()
+                .filter(|l| l.column.eq_ignore_ascii_case(column));
+            let names_it = s.effect.targets().count() == 1;
+            names_it && lookups.any(|lookup| !lookup.values.contains(&key))
+        };
+        let finders = candidates.iter().copied().filter(|s| !looks_elsewhere(s));
+        let finders: Vec<&CaseStatement> = finders.collect();
+        if !finders.is_empty() {
+            *candidates = finders;
         }
     }
 
@@ -430,7 +456,6 @@ pub(super) fn gives_key(shape: &TableShape, statement: &CaseStatement) -> bool {
     row_key.is_some_and(|column| statement.effect.assigns(&shape.name, column))
 }
 
-/// Whether this number, or name, stands in the text as a word of its own.
 /// Whether a write gives a row a version of which its text does not say the number: by an expression, or, a new row, by
 /// what it found in another.
 fn computes_version(shape: &TableShape, statement: &CaseStatement, is_new: bool) -> bool {
@@ -445,6 +470,7 @@ fn computes_version(shape: &TableShape, statement: &CaseStatement, is_new: bool)
     assigned == Some(&None) || selects
 }
 
+/// Whether this number, or name, stands in the text as a word of its own.
 fn names_number(sql: &str, number: &str) -> bool {
     sql.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
         .any(|word| word == number)

@@ -75,6 +75,33 @@ fn who_changed_as_many_rows_as_it_counted_changed_those_that_it_holds() {
     assert_eq!(whose(update, 2, update, &seen), ([0, 0], true));
 }
 
+/// The first has changed or removed another row, too, and nobody has shown it: its count does not tell.
+#[test]
+fn who_looks_for_another_row_key_has_not_touched_it() {
+    let seen = [[1, 10, 21], [2, 11, 21]];
+    let update = |wanted: &str| format!("UPDATE t SET c0 = c0 + 1 WHERE {wanted}");
+    let whose_update = |second: &str| whose(&update("c0 = 20"), 2, &update(second), &seen);
+    for second in ["pkey = 2", "pkey IN (2, 3)", "n0 = 10 AND pkey = 2"] {
+        assert_eq!(whose_update(second), ([1, 0], false), "{second}");
+    }
+    for second in [
+        "pkey = 1",
+        "pkey IN (1, 2)",
+        "n0 = 10",
+        "pkey = 2 OR n0 = 10",
+    ] {
+        assert_eq!(whose_update(second), ([0, 0], true), "{second}");
+    }
+    let delete = |wanted: &str| format!("DELETE FROM t WHERE {wanted}");
+    let whose_delete = |second: &str| whose(&delete("c0 = 20"), 2, second, &seen[1..]);
+    assert_eq!(whose_delete(&delete("pkey = 2")), ([1, 0], false));
+    assert_eq!(whose_delete(&delete("pkey = 1")), ([0, 0], true));
+    // The row may have had the other key when it was looked for.
+    let first = "UPDATE t SET pkey = 2 WHERE pkey = 1";
+    let moved = |second: &str| whose(first, 2, second, &seen[1..]).1;
+    assert!(moved(&delete("pkey = 2")));
+}
+
 /// s2's UPDATE waits for row 1, as it has for a while, and changes row 2 when purge wakes it, without a
 /// release by anybody. Meanwhile s1's `beside` is answered, and row 2 holds `seen`.
 fn beside_a_waiting_update(beside: &str, seen: i64) -> [usize; 2] {
