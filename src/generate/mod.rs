@@ -13,6 +13,7 @@ mod failing;
 mod foreign_key;
 mod gone_savepoint;
 mod late_read;
+mod locked_read;
 mod mode;
 mod options;
 mod physical_ddl;
@@ -103,6 +104,7 @@ pub fn generate(
     };
     rivals.add_rivals(&mut drawn);
     rivals.add_late_read(&mut drawn);
+    rivals.add_locked_read(&mut drawn);
     let bytes = entropy::bytes("gone savepoints", run_seed, index);
     let percent = options.gone_savepoint_percent;
     add_gone_savepoint(&mut Entropy::new(&bytes), percent, &mut drawn, dialect);

@@ -110,6 +110,9 @@ pub struct GenerateOptions {
     /// How many cases, of a hundred, have statements aimed at what another session has left open, or at what a return
     /// to a savepoint takes back.
     pub rival_percent: usize,
+    /// How many cases, of a hundred, have a write of a row that another session's open transaction has locked by reading it, where
+    /// they have a place for it.
+    pub locked_read_percent: usize,
     /// How many cases, of a hundred, have a commit between the beginning of a transaction and its first read, where they have a
     /// place for it.
     pub late_read_percent: usize,
@@ -144,6 +147,7 @@ impl Default for GenerateOptions {
             physical_ddl_percent: 12,
             table_lock_percent: 12,
             rival_percent: 30,
+            locked_read_percent: 25,
             late_read_percent: 45,
             view_percent: 12,
             plan_setting_percent: 15,
@@ -173,6 +177,7 @@ impl GenerateOptions {
             physical_ddl_percent: 0,
             table_lock_percent: 0,
             rival_percent: 0,
+            locked_read_percent: 0,
             late_read_percent: 0,
             view_percent: 0,
             plan_setting_percent: 0,

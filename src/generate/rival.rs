@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use super::schema::TablePlan;
 use super::session::{DrawnStatement, SessionGenerator};
-use crate::dialect::Capability;
+use crate::dialect::{Capability, Dialect};
 use crate::model::{SessionId, StatementKind, Value};
 use crate::statement::{RowWrite, row_write};
 
@@ -134,7 +134,7 @@ impl SessionGenerator<'_, '_, '_> {
     }
 
     /// A statement of another session while the transaction of a line is open.
-    fn beside(
+    pub(super) fn beside(
         &mut self,
         lines: &[DrawnStatement],
         at: usize,
@@ -166,7 +166,6 @@ impl SessionGenerator<'_, '_, '_> {
         let behind = lines[at + 1..].iter().position(is_end);
         let end = behind.map_or(lines.len(), |behind| at + 1 + behind);
         let lone = self.dialect.supports(Capability::AutocommitStatement);
-        let read_only = self.dialect.spelling.begin.get("read-only");
         let others: BTreeSet<SessionId> = lines.iter().map(|line| line.session).collect();
         let mut openings = Vec::new();
         for place in at + 1..=end {
@@ -175,10 +174,7 @@ impl SessionGenerator<'_, '_, '_> {
                 let mut own_lines = before.iter().filter(|line| line.session == session);
                 let last = own_lines.next_back();
                 let is_inside = last.is_some_and(DrawnStatement::is_inside);
-                let began = before
-                    .iter()
-                    .rfind(|line| line.session == session && line.effect.kind.is_begin());
-                let refuses = began.is_some_and(|line| Some(&line.sql) == read_only);
+                let refuses = began_read_only(before, session, self.dialect);
                 if (is_inside && !refuses) || (!is_inside && lone) {
                     openings.push(Opening {
                         at: place,
@@ -220,6 +216,19 @@ impl SessionGenerator<'_, '_, '_> {
             version: *number,
         })
     }
+}
+
+/// Whether the last transaction that a session has begun there was started READ ONLY.
+pub(super) fn began_read_only(
+    before: &[DrawnStatement],
+    session: SessionId,
+    dialect: &Dialect,
+) -> bool {
+    let read_only = dialect.spelling.begin.get("read-only");
+    let began = before
+        .iter()
+        .rfind(|line| line.session == session && line.effect.kind.is_begin());
+    began.is_some_and(|line| Some(&line.sql) == read_only)
 }
 
 /// An INSERT of one row that names its key.

@@ -115,9 +115,13 @@ impl<'e> SessionGenerator<'_, '_, 'e> {
 
     /// A text that a rule of the grammar gives; none where no production of it can be finished.
     pub(super) fn text(&mut self, rule: &str) -> Option<String> {
+        self.drawn(rule).map(|(text, _)| text)
+    }
+
+    /// The same, with the labels of its productions.
+    pub(super) fn drawn(&mut self, rule: &str) -> Option<(String, Vec<Arc<str>>)> {
         let mut savepoints = Vec::new();
-        let drawn = self.expander(&mut savepoints).statement(rule);
-        drawn.map(|(text, _)| text)
+        self.expander(&mut savepoints).statement(rule)
     }
 
     fn expander<'x>(&'x mut self, savepoints: &'x mut Vec<String>) -> Expander<'x, 'x, 'e> {

@@ -1,6 +1,7 @@
 //! Cases are decided by their seed and keep the discipline that oracles rely on.
 
 mod frequency;
+mod locked_read;
 mod rival;
 mod savepoints;
 

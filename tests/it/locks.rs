@@ -97,6 +97,26 @@ fn locks_that_were_taken_away_are_missed_within_a_thousand_cases() {
     }
 }
 
+/// Each form has a path of its own in an engine, and few reads have it.
+#[test]
+fn locks_that_one_form_of_a_read_does_not_take_are_missed() {
+    let Some(url) = url("locks_of_one_form", Needs::MariaDb) else {
+        return;
+    };
+    use IsolationLevel::{ReadCommitted, RepeatableRead};
+    for fault in [Fault::SummaryLocksNothing, Fault::JoinLocksNothing] {
+        for level in [ReadCommitted, RepeatableRead] {
+            let rate = Rate::Always;
+            let planted = PlantedServer::before(&url, Plant { fault, rate });
+            let server = open(&planted.url, None);
+            let is_wanted = |finding: &Finding| matches!(kind(finding), FindingKind::Lock(_));
+            let database = "rashomon_it_locks_of_one_form";
+            let found = findings(&*server, database, level, 600, is_wanted);
+            assert!(found.iter().any(is_wanted), "{fault} at {level}");
+        }
+    }
+}
+
 pub(crate) const TABLE: &str = "
     init: CREATE TABLE t (pkey INT PRIMARY KEY, vkey INT, c INT)
     init: INSERT INTO t VALUES (1, 1, 1), (2, 2, 2), (9, 9, 9)

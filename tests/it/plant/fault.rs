@@ -200,6 +200,10 @@ pub(crate) enum Fault {
     LocksFirstRowOnly,
     /// A locking read of a join locks the rows of its first table alone.
     JoinLocksOneTable,
+    /// A locking read that shows groups, aggregates or distinct rows locks nothing.
+    SummaryLocksNothing,
+    /// A locking read of a join locks nothing.
+    JoinLocksNothing,
     /// A plain read at SERIALIZABLE locks the rows that it finds, and no gap.
     SerializableWithoutGaps,
     /// BEGIN takes the snapshot, which the first read should.
@@ -368,7 +372,7 @@ pub(crate) enum Fault {
 }
 
 /// What only InnoDB's locks, levels, modes and statements can be made to do.
-const MYSQL_ONLY: [Fault; 46] = [
+const MYSQL_ONLY: [Fault; 47] = [
     Fault::DdlFromNowhere,
     Fault::Lies(WriteKind::Replace),
     Fault::PhantomUnderLock,
@@ -399,6 +403,8 @@ const MYSQL_ONLY: [Fault; 46] = [
     Fault::WriteSubqueryLocksNothing,
     Fault::SerializableWithoutGaps,
     Fault::NoOpLocksNothing,
+    // PostgreSQL takes no lock clause there.
+    Fault::SummaryLocksNothing,
     Fault::ForeignKeyCheckDoesNotWait,
     Fault::WriteAnsweredEarly,
     Fault::WaitedReadIsDirty,

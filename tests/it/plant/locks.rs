@@ -6,8 +6,8 @@ use super::answer::{Product, WireAnswer};
 use super::clauses::{Assigned, RowsFound};
 use super::conversation::Conversation;
 use super::text::{
-    WriteByPredicate, has_any, is_of_workload, is_plain_read, position, verb, without_lock_clause,
-    words,
+    Word, WriteByPredicate, has_any, is_of_workload, is_plain_read, position, verb,
+    without_lock_clause, words,
 };
 
 /// Set before a statement whose locks are let go.
@@ -105,6 +105,20 @@ impl Conversation {
     pub(super) fn locks_nothing(&mut self, sql: &str, clauses: &[&str]) -> io::Result<WireAnswer> {
         let is_meant = clauses.iter().any(|clause| sql.ends_with(clause));
         if let Some(plain) = without_lock_clause(sql).filter(|_| is_meant)
+            && let Some(answer) = self.ask_without_locks(sql, &plain)?
+        {
+            return Ok(answer);
+        }
+        self.ask(sql)
+    }
+
+    /// A locking read of this form locks nothing.
+    pub(super) fn form_locks_nothing(
+        &mut self,
+        sql: &str,
+        is_meant: fn(&[Word]) -> bool,
+    ) -> io::Result<WireAnswer> {
+        if let Some(plain) = without_lock_clause(sql).filter(|plain| is_meant(&words(plain)))
             && let Some(answer) = self.ask_without_locks(sql, &plain)?
         {
             return Ok(answer);

@@ -6,7 +6,7 @@ use super::{Fault, WriteKind};
 
 impl Fault {
     /// Every fault, with its name on the command line of the example.
-    pub(crate) const ALL: [(&str, Self); 179] = [
+    pub(crate) const ALL: [(&str, Self); 181] = [
         ("none", Self::None),
         ("update-lies", Self::Lies(WriteKind::Update)),
         ("delete-lies", Self::Lies(WriteKind::Delete)),
@@ -122,6 +122,8 @@ impl Fault {
         ("share-locks-nothing", Self::ShareLocksNothing),
         ("locks-first-row-only", Self::LocksFirstRowOnly),
         ("join-locks-one-table", Self::JoinLocksOneTable),
+        ("summary-locks-nothing", Self::SummaryLocksNothing),
+        ("join-locks-nothing", Self::JoinLocksNothing),
         ("serializable-without-gaps", Self::SerializableWithoutGaps),
         ("snapshot-taken-early", Self::SnapshotTakenEarly),
         ("transaction-keeps-snapshot", Self::TransactionKeepsSnapshot),

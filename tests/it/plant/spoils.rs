@@ -4,7 +4,7 @@ use std::io;
 
 use super::answer::{Refusal, WireAnswer};
 use super::conversation::Conversation;
-use super::text::{SavepointStep, at_returning, savepoint_step, verb, write_kind};
+use super::text::{SavepointStep, at_returning, has_any, savepoint_step, verb, write_kind};
 use super::{Fault, WriteKind};
 
 /// The answer that a statement gets under a fault.
@@ -245,6 +245,26 @@ const SPOILS: &[(Fault, Spoil)] = &[
     }),
     (Fault::LocksFirstRowOnly, Conversation::locks_first_row_only),
     (Fault::JoinLocksOneTable, Conversation::join_locks_one_table),
+    (Fault::SummaryLocksNothing, |this, sql| {
+        this.form_locks_nothing(sql, |words| {
+            has_any(
+                words,
+                &[
+                    "COUNT",
+                    "SUM",
+                    "AVG",
+                    "MIN",
+                    "MAX",
+                    "GROUP_CONCAT",
+                    "GROUP",
+                    "DISTINCT",
+                ],
+            )
+        })
+    }),
+    (Fault::JoinLocksNothing, |this, sql| {
+        this.form_locks_nothing(sql, |words| has_any(words, &["JOIN"]))
+    }),
     (
         Fault::SerializableWithoutGaps,
         Conversation::serializable_without_gaps,

@@ -144,6 +144,48 @@ fn locks_are_missing() {
 }
 
 #[test]
+fn locking_reads_of_one_form_lock_nothing() {
+    let reads = [
+        (
+            Fault::SummaryLocksNothing,
+            "SELECT COUNT(*), MIN(c) FROM t FOR UPDATE",
+            false,
+        ),
+        (
+            Fault::SummaryLocksNothing,
+            "SELECT DISTINCT c FROM t LOCK IN SHARE MODE",
+            false,
+        ),
+        (
+            Fault::SummaryLocksNothing,
+            "SELECT c FROM t FOR UPDATE",
+            true,
+        ),
+        (
+            Fault::JoinLocksNothing,
+            "SELECT a.c FROM t AS a JOIN t AS b ON a.pkey = b.pkey FOR UPDATE",
+            false,
+        ),
+        (
+            Fault::JoinLocksNothing,
+            "SELECT COUNT(*) FROM t FOR UPDATE",
+            true,
+        ),
+    ];
+    for (fault, read, locks) in reads {
+        on_each("planted_form", always(fault), |mut two| {
+            two.beside_a_transaction("READ COMMITTED");
+            two.one("BEGIN");
+            assert!(!two.one(read).rows().is_empty(), "{read}");
+            two.other("SET SESSION innodb_lock_wait_timeout = 1");
+            let update = two.other("UPDATE t SET c = 9 WHERE pkey = 1");
+            assert_eq!(is_timeout(&update), locks, "{fault}: {read}");
+            two.close();
+        });
+    }
+}
+
+#[test]
 fn writes_lock_their_whole_table_or_nothing() {
     let faults = [
         (
