@@ -6,9 +6,21 @@ use super::answer::{Product, WireAnswer};
 use super::clauses::{Assigned, RowsFound};
 use super::conversation::Conversation;
 use super::text::{
-    Word, WriteByPredicate, has_any, is_of_workload, is_plain_read, position, verb,
-    without_lock_clause, words,
+    WriteByPredicate, has_any, is_of_workload, is_plain_read, position, verb, without_lock_clause,
+    words,
 };
+
+/// Words of a read that shows something else than rows as they stand.
+const OF_SUMMARIES: [&str; 8] = [
+    "COUNT",
+    "SUM",
+    "AVG",
+    "MIN",
+    "MAX",
+    "GROUP_CONCAT",
+    "GROUP",
+    "DISTINCT",
+];
 
 /// Set before a statement whose locks are let go.
 const BEFORE_LOCKS: &str = "rashomon_locks";
@@ -101,24 +113,13 @@ impl Conversation {
         Ok(is_done.then(|| answer.in_transaction(Some(true))))
     }
 
-    /// A locking read with one of these clauses at its end locks nothing.
-    pub(super) fn locks_nothing(&mut self, sql: &str, clauses: &[&str]) -> io::Result<WireAnswer> {
-        let is_meant = clauses.iter().any(|clause| sql.ends_with(clause));
-        if let Some(plain) = without_lock_clause(sql).filter(|_| is_meant)
-            && let Some(answer) = self.ask_without_locks(sql, &plain)?
-        {
-            return Ok(answer);
-        }
-        self.ask(sql)
-    }
-
-    /// A locking read of this form locks nothing.
-    pub(super) fn form_locks_nothing(
+    /// A locking read that is meant locks nothing.
+    pub(super) fn locks_nothing(
         &mut self,
         sql: &str,
-        is_meant: fn(&[Word]) -> bool,
+        is_meant: fn(&str) -> bool,
     ) -> io::Result<WireAnswer> {
-        if let Some(plain) = without_lock_clause(sql).filter(|plain| is_meant(&words(plain)))
+        if let Some(plain) = without_lock_clause(sql).filter(|_| is_meant(sql))
             && let Some(answer) = self.ask_without_locks(sql, &plain)?
         {
             return Ok(answer);
@@ -240,4 +241,21 @@ impl Conversation {
         };
         self.aside(Some(lock), answer)
     }
+}
+
+pub(super) fn skips_locked(sql: &str) -> bool {
+    sql.ends_with(" SKIP LOCKED")
+}
+
+pub(super) fn shares(sql: &str) -> bool {
+    let clauses = [" LOCK IN SHARE MODE", " FOR SHARE", " FOR KEY SHARE"];
+    clauses.iter().any(|clause| sql.ends_with(clause))
+}
+
+pub(super) fn summarizes(sql: &str) -> bool {
+    has_any(&words(sql), &OF_SUMMARIES)
+}
+
+pub(super) fn joins(sql: &str) -> bool {
+    has_any(&words(sql), &["JOIN"])
 }

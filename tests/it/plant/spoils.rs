@@ -4,7 +4,8 @@ use std::io;
 
 use super::answer::{Refusal, WireAnswer};
 use super::conversation::Conversation;
-use super::text::{SavepointStep, at_returning, has_any, savepoint_step, verb, write_kind};
+use super::locks;
+use super::text::{SavepointStep, at_returning, savepoint_step, verb, write_kind};
 use super::{Fault, WriteKind};
 
 /// The answer that a statement gets under a fault.
@@ -235,35 +236,18 @@ const SPOILS: &[(Fault, Spoil)] = &[
         Conversation::write_answered_early,
     ),
     (Fault::SkipLockedLocksNothing, |this, sql| {
-        this.locks_nothing(sql, &[" SKIP LOCKED"])
+        this.locks_nothing(sql, locks::skips_locked)
     }),
     (Fault::ShareLocksNothing, |this, sql| {
-        this.locks_nothing(
-            sql,
-            &[" LOCK IN SHARE MODE", " FOR SHARE", " FOR KEY SHARE"],
-        )
+        this.locks_nothing(sql, locks::shares)
     }),
     (Fault::LocksFirstRowOnly, Conversation::locks_first_row_only),
     (Fault::JoinLocksOneTable, Conversation::join_locks_one_table),
     (Fault::SummaryLocksNothing, |this, sql| {
-        this.form_locks_nothing(sql, |words| {
-            has_any(
-                words,
-                &[
-                    "COUNT",
-                    "SUM",
-                    "AVG",
-                    "MIN",
-                    "MAX",
-                    "GROUP_CONCAT",
-                    "GROUP",
-                    "DISTINCT",
-                ],
-            )
-        })
+        this.locks_nothing(sql, locks::summarizes)
     }),
     (Fault::JoinLocksNothing, |this, sql| {
-        this.form_locks_nothing(sql, |words| has_any(words, &["JOIN"]))
+        this.locks_nothing(sql, locks::joins)
     }),
     (
         Fault::SerializableWithoutGaps,
