@@ -15,6 +15,16 @@ s2 DELETE FROM t0 WHERE pkey = 1
 s1 INSERT INTO t0 (pkey, vkey, c0) VALUES (1, 1001, 2)
 s1 COMMIT";
 
+/// T2.3 leaves the row alone that it met and T1 deletes; T1 does not see the row 30.
+const UNREAD_UPSERT: &str = "s1 BEGIN
+s1 SELECT pkey, c0 FROM t0
+s2 BEGIN
+s2 INSERT INTO t0 (pkey, vkey, c0) VALUES (30, 1001, 1)
+s2 INSERT INTO t0 (pkey, vkey, c0) VALUES (1, 1000, 1) ON CONFLICT (pkey) DO UPDATE SET vkey = 1000 WHERE t0.pkey = 9
+s2 COMMIT
+s1 DELETE FROM t0 WHERE pkey = 1
+s1 COMMIT";
+
 /// T1.4 found the key 11 free, and is undone; T2 does not see the row 10.
 const UNDONE_INSERT: &str = "s1 BEGIN
 s1 INSERT INTO t0 (pkey, vkey, c0) VALUES (10, 1000, 1)
@@ -67,6 +77,11 @@ fn what_serializable_does_not_note_is_known_and_a_skew_beside_it_is_heard() {
             CONFLICT,
         ),
         (
+            UNREAD_UPSERT,
+            "unfiled:postgresql-on-conflict-unread",
+            CONFLICT,
+        ),
+        (
             UNDONE_INSERT,
             "unfiled:postgresql-undone-insert-unread",
             UNDONE,
@@ -83,7 +98,7 @@ fn what_serializable_does_not_note_is_known_and_a_skew_beside_it_is_heard() {
         ),
     ] {
         let said = verdict(&driver, Serializable, None, unread, honest);
-        assert_eq!(said, Verdict::Known(id.to_owned()));
+        assert_eq!(said, Verdict::Known(id.to_owned()), "{unread}");
         let skew = format!("s1 BEGIN\ns2 BEGIN\n{beside}\n{SKEW}");
         let said = verdict(&driver, RepeatableRead, Some(Serializable), &skew, honest);
         assert_eq!(oracles::kind(&said), "not-serializable", "{beside}");

@@ -160,7 +160,8 @@ fn changed_nothing(evidence: &Evidence, id: StatementId) -> bool {
     record.is_some_and(|record| matches!(record.outcome, Outcome::Affected(0)))
 }
 
-/// Whether an INSERT of VALUES found each of its keys taken, passed over, and depends on nothing else.
+/// Whether an INSERT of VALUES found each of its keys taken, passed over, and depends on nothing else but, where it would update
+/// the rows that it met, what these hold.
 fn met_a_conflict(evidence: &Evidence, statement: &CaseStatement) -> bool {
     let effect = &statement.effect;
     let record = evidence.execution.records.get(&statement.id);
@@ -170,7 +171,7 @@ fn met_a_conflict(evidence: &Evidence, statement: &CaseStatement) -> bool {
         Outcome::Rejected(_) => false,
     });
     effect.kind == StatementKind::Insert
-        && effect.forms.contains(&Form::OnConflictDoNothing)
+        && (effect.forms.contains(&Form::OnConflictDoNothing) || !effect.assigned.is_empty())
         && names_targets_alone(statement)
         && inserted_nothing
 }
