@@ -14,7 +14,7 @@ const TABLES: &str = "\
     /* init */ INSERT INTO t VALUES (5, 3, 20), (6, 4, 21);\n";
 
 /// Two writers resume together, and nobody sees whose change is whose.
-const BLIND: &str = "s3 BEGIN\ns3 UPDATE u SET vkey = 1000\ns1 UPDATE u SET c0 = 9 WHERE pkey = 1\ns2 UPDATE u SET c0 = 8 WHERE pkey = 2\ns3 COMMIT\n";
+const BLIND: &str = "s3 BEGIN\ns3 UPDATE u SET vkey = 1000\ns1 UPDATE u SET c0 = 9 WHERE c0 = 1\ns2 UPDATE u SET c0 = 8 WHERE c0 = 2\ns3 COMMIT\n";
 
 /// The DELETE finds no row: the one it waited for lies before the place where it waited.
 const MOVED: &str = "s1 BEGIN\ns1 UPDATE t SET vkey = 1001 WHERE pkey = 5\ns2 DELETE FROM t WHERE pkey = 5\n\
