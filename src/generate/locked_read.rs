@@ -4,9 +4,8 @@
 //! table, and each form is drawn seldom: that its locks are missing shows only where somebody writes such a row while the
 //! transaction is open.
 
-use super::rival::began_read_only;
 use super::schema::{ColumnPlan, TablePlan};
-use super::session::{DrawnStatement, SessionGenerator};
+use super::session::{DrawnStatement, SessionGenerator, began_read_only};
 use crate::dialect::Capability;
 use crate::model::SessionId;
 

@@ -8,8 +8,8 @@
 use std::collections::BTreeSet;
 
 use super::schema::TablePlan;
-use super::session::{DrawnStatement, SessionGenerator};
-use crate::dialect::{Capability, Dialect};
+use super::session::{DrawnStatement, SessionGenerator, began_read_only};
+use crate::dialect::Capability;
 use crate::model::{SessionId, StatementKind, Value};
 use crate::statement::{RowWrite, row_write};
 
@@ -216,19 +216,6 @@ impl SessionGenerator<'_, '_, '_> {
             version: *number,
         })
     }
-}
-
-/// Whether the last transaction that a session has begun there was started READ ONLY.
-pub(super) fn began_read_only(
-    before: &[DrawnStatement],
-    session: SessionId,
-    dialect: &Dialect,
-) -> bool {
-    let read_only = dialect.spelling.begin.get("read-only");
-    let began = before
-        .iter()
-        .rfind(|line| line.session == session && line.effect.kind.is_begin());
-    began.is_some_and(|line| Some(&line.sql) == read_only)
 }
 
 /// An INSERT of one row that names its key.

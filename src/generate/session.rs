@@ -156,17 +156,13 @@ impl<'e> SessionGenerator<'_, '_, 'e> {
 
     fn transaction(&mut self, session: SessionId, lines: &mut Vec<DrawnStatement>) {
         let mut savepoints = Vec::new();
-        let read_only = self.dialect.spelling.begin.get("read-only");
-        let started_read_only = |lines: &[DrawnStatement]| {
-            read_only.is_some() && lines.last().map(|line| &line.sql) == read_only
-        };
         if !self.add(session, "begin", &mut savepoints, true, lines) {
             return;
         }
         if !lines.last().is_some_and(|line| line.effect.kind.is_begin()) {
             return;
         }
-        let reads = started_read_only(lines);
+        let reads = began_read_only(lines, session, self.dialect);
         let returns = self.dialect.supports(Capability::Savepoint)
             && self.entropy.percent(self.options.savepoint_percent);
         let (rule, room) = match (reads, returns) {
@@ -211,6 +207,19 @@ impl<'e> SessionGenerator<'_, '_, 'e> {
         }
         false
     }
+}
+
+/// Whether the last transaction that a session has begun there was started READ ONLY.
+pub(super) fn began_read_only(
+    before: &[DrawnStatement],
+    session: SessionId,
+    dialect: &Dialect,
+) -> bool {
+    let read_only = dialect.spelling.begin.get("read-only");
+    let began = before
+        .iter()
+        .rfind(|line| line.session == session && line.effect.kind.is_begin());
+    began.is_some_and(|line| Some(&line.sql) == read_only)
 }
 
 pub(super) fn sessions_up_to(count: usize) -> impl Iterator<Item = SessionId> {
