@@ -5,43 +5,88 @@ mod locked_read;
 mod rival;
 mod savepoints;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
+use std::sync::{Mutex, OnceLock};
 
 use super::{EPOCH, GenerateOptions, Generated, LevelChoice, VersionKeys, generate};
 use crate::dialect::{Dialect, dialect_of};
 use crate::grammar::Grammar;
-use crate::model::{CaseStatement, IsolationLevel, SetupKind, StatementKind};
+use crate::model::{CaseStatement, IsolationLevel, SetupKind, StatementKind, TestCase};
 
-fn parts(engine: &str) -> (Grammar, Dialect) {
-    (
-        Grammar::builtin(engine).expect("built-in grammars are whole"),
-        dialect_of(engine, "99"),
-    )
+/// What every test may share for as long as the process lives, each value made once.
+struct Shared<K, V: 'static>(Mutex<BTreeMap<K, &'static OnceLock<V>>>);
+
+impl<K: Ord, V> Shared<K, V> {
+    const fn new() -> Self {
+        Self(Mutex::new(BTreeMap::new()))
+    }
+
+    /// Tests that want the same value at the same moment wait for one of them to make it.
+    fn get(&self, key: K, make: impl FnOnce() -> V) -> &'static V {
+        let cell: &'static OnceLock<V> = {
+            let mut cells = self.0.lock().expect("nothing fails while it is held");
+            cells
+                .entry(key)
+                .or_insert_with(|| Box::leak(Box::new(OnceLock::new())))
+        };
+        cell.get_or_init(make)
+    }
 }
 
-fn case(engine: &str, seed: u64, index: u64, options: &GenerateOptions) -> Generated {
+fn parts(engine: &str) -> &'static (Grammar, Dialect) {
+    static PARTS: Shared<String, (Grammar, Dialect)> = Shared::new();
+    PARTS.get(engine.to_owned(), || {
+        (
+            Grammar::builtin(engine).expect("built-in grammars are whole"),
+            dialect_of(engine, "99"),
+        )
+    })
+}
+
+/// The case of an engine, options, a seed and an index. Several tests count in the same cases, and drawing them
+/// is most of their work.
+fn case(engine: &str, seed: u64, index: u64, options: &GenerateOptions) -> &'static Generated {
+    static CASES: Shared<(String, String, u64, u64), Generated> = Shared::new();
+    let key = (engine.to_owned(), format!("{options:?}"), seed, index);
+    CASES.get(key, || drawn(engine, seed, index, options))
+}
+
+fn drawn(engine: &str, seed: u64, index: u64, options: &GenerateOptions) -> Generated {
     let (grammar, dialect) = parts(engine);
-    generate(seed, index, options, &grammar, &dialect)
+    generate(seed, index, options, grammar, dialect)
+}
+
+/// A statement that stands while a transaction of another session is open.
+fn beside(case: &TestCase, at: usize) -> impl Iterator<Item = &CaseStatement> {
+    let own = case.statements[at].session;
+    let before = case.statements[..at].iter().enumerate();
+    before.filter_map(move |(earlier, statement)| {
+        let ends = |s: &CaseStatement| {
+            s.id.transaction == statement.id.transaction && s.effect.kind.is_end()
+        };
+        let is_open = !case.statements[earlier..at].iter().any(ends);
+        let is_inside = case.statements.iter().any(ends);
+        (statement.session != own && is_open && is_inside).then_some(statement)
+    })
 }
 
 #[test]
 fn a_seed_and_an_index_give_the_same_case_in_any_order() {
     let options = GenerateOptions::default();
     for engine in ["mariadb", "mysql", "sqlite"] {
-        let (grammar, dialect) = parts(engine);
         let forward: Vec<Generated> = (0..60)
-            .map(|index| generate(7, index, &options, &grammar, &dialect))
+            .map(|index| drawn(engine, 7, index, &options))
             .collect();
         for index in (0..60).rev() {
-            let alone = case(engine, 7, index, &options);
+            let alone = drawn(engine, 7, index, &options);
             assert_eq!(
                 alone,
                 forward[usize::try_from(index).expect("small")],
                 "{engine} {index}"
             );
         }
-        assert_ne!(forward[0].case, case(engine, 8, 0, &options).case);
+        assert_ne!(forward[0].case, drawn(engine, 8, 0, &options).case);
         let distinct: BTreeSet<String> = forward
             .iter()
             .map(|g| format!("{:?}", g.case.statements))
@@ -55,8 +100,11 @@ fn cases_of_an_epoch_share_the_schema_and_differ_in_rows() {
     let options = GenerateOptions::default();
     let schema = |index: u64, kind: SetupKind| -> Vec<String> {
         let generated = case("mysql", 3, index, &options);
-        let setup = generated.case.setup.into_iter();
-        setup.filter(|s| s.kind == kind).map(|s| s.sql).collect()
+        let setup = generated.case.setup.iter();
+        setup
+            .filter(|s| s.kind == kind)
+            .map(|s| s.sql.clone())
+            .collect()
     };
     assert_eq!(
         schema(0, SetupKind::Schema),
@@ -122,7 +170,7 @@ fn one_schema_of_six_has_no_version_key_and_updates_that_change_nothing() {
     let options = GenerateOptions::default();
     let (mut without, mut idle, mut same) = (0, 0, 0);
     for index in 0..6 * EPOCH {
-        let case = case("mariadb", 11, index, &options).case;
+        let case = &case("mariadb", 11, index, &options).case;
         if case.tables.iter().any(|table| table.version_key.is_some()) {
             continue;
         }
@@ -154,7 +202,7 @@ fn generated_cases_keep_to_the_options() {
     let options = GenerateOptions::benchmark();
     for index in 0..50 {
         let generated = case("mariadb", 5, index, &options);
-        let case = generated.case;
+        let case = &generated.case;
         assert_eq!(case.sessions().len(), 2);
         assert_eq!(case.tables.len(), 2);
         assert_eq!(case.statements.len(), 2 * 7);
@@ -174,7 +222,7 @@ fn generated_cases_keep_to_the_options() {
         let levels: BTreeSet<_> = case("mysql", 1, index, &mixed)
             .case
             .isolation
-            .into_values()
+            .values()
             .collect();
         levels.len() > 1
     });
@@ -186,7 +234,7 @@ fn read_only_transactions_read_and_are_refused_a_write_now_and_then_at_every_lev
     let (mut begun, mut refused_at) = (BTreeSet::new(), BTreeSet::new());
     let (mut reads, mut writes) = (0, 0);
     for index in 0..400 {
-        let case = case("mariadb", 21, index, &GenerateOptions::default()).case;
+        let case = &case("mariadb", 21, index, &GenerateOptions::default()).case;
         for begin in &case.statements {
             if begin.sql != "START TRANSACTION READ ONLY" {
                 continue;
@@ -226,14 +274,13 @@ fn sample() -> usize {
 fn generated_statements_are_understood() {
     let options = GenerateOptions::default();
     for engine in ["mariadb", "mysql", "sqlite"] {
-        let (grammar, dialect) = parts(engine);
         let (mut total, mut opaque) = (0usize, 0usize);
         let mut example = String::new();
         for index in 0.. {
             if total >= sample() {
                 break;
             }
-            let generated = generate(99, index, &options, &grammar, &dialect);
+            let generated = case(engine, 99, index, &options);
             for statement in generated.case.user_statements() {
                 total += 1;
                 if statement.effect.kind == StatementKind::Opaque {
@@ -263,7 +310,7 @@ fn ddl_comes_beside_a_transaction_that_has_not_used_its_table_yet_and_will() {
     let mut made = 0;
     for engine in ["mysql", "mariadb"] {
         for index in 0..300 {
-            let case = case(engine, 31, index, &options).case;
+            let case = &case(engine, 31, index, &options).case;
             for (at, ddl) in case.statements.iter().enumerate() {
                 let Some(change) = &ddl.effect.storage_change else {
                     continue;
@@ -307,7 +354,7 @@ fn ddl_of_sqlite_comes_beside_a_transaction_that_has_not_written_yet() {
     };
     let (mut made, mut beside_users) = (0, 0);
     for index in 0..300 {
-        let case = case("sqlite", 31, index, &options).case;
+        let case = &case("sqlite", 31, index, &options).case;
         for (at, ddl) in case.statements.iter().enumerate() {
             let Some(change) = &ddl.effect.storage_change else {
                 continue;
@@ -341,7 +388,7 @@ fn not_a_setting(statement: &CaseStatement) -> bool {
 fn a_partitioned_table_is_one_table_however_its_partitions_are_made() {
     for (engine, statements) in [("mysql", 0), ("mariadb", 0), ("postgres", 3)] {
         let options = GenerateOptions::default();
-        let drawn = (0..200).map(|epoch| case(engine, 5, epoch * EPOCH, &options).case);
+        let drawn = (0..200).map(|epoch| &case(engine, 5, epoch * EPOCH, &options).case);
         let mut partitioned = 0;
         for case in drawn {
             let made = case

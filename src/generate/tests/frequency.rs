@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::parts;
-use crate::dialect::{Capability, Dialect};
-use crate::generate::{EPOCH, GenerateOptions, Generated, VersionKeys, generate};
+use super::{case, parts};
+use crate::dialect::Capability;
+use crate::generate::{EPOCH, GenerateOptions, Generated, VersionKeys};
 use crate::grammar::is_meant_to_fail;
 use crate::model::{CaseStatement, Setting, StatementKind, TestCase};
 use crate::statement::has_unknown_trigger;
@@ -13,25 +13,24 @@ use crate::statement::has_unknown_trigger;
 /// How many cases are counted.
 pub(super) const CASES: u64 = 300;
 
-fn cases(engine: &str) -> (Vec<Generated>, Dialect) {
+fn cases(engine: &str) -> Vec<&'static Generated> {
     cases_of(engine, CASES)
 }
 
-pub(super) fn cases_of(engine: &str, count: u64) -> (Vec<Generated>, Dialect) {
-    let (grammar, dialect) = parts(engine);
+pub(super) fn cases_of(engine: &str, count: u64) -> Vec<&'static Generated> {
     let options = GenerateOptions {
         version_keys: VersionKeys::Always,
         ..GenerateOptions::default()
     };
-    let cases = (0..count).map(|index| generate(5, index, &options, &grammar, &dialect));
-    (cases.collect(), dialect)
+    let cases = (0..count).map(|index| case(engine, 5, index, &options));
+    cases.collect()
 }
 
 #[test]
 fn writes_of_several_rows_that_fail_half_way_are_drawn_in_every_kind() {
     for engine in ["mariadb", "mysql", "sqlite"] {
         let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
-        for generated in &cases(engine).0 {
+        for generated in &cases(engine) {
             for statement in &generated.case.statements {
                 let labels = &generated.productions[&statement.id];
                 if labels.iter().any(|label| is_meant_to_fail(label)) {
@@ -51,7 +50,7 @@ fn writes_of_several_rows_that_fail_half_way_are_drawn_in_every_kind() {
 #[test]
 fn hints_ranges_over_indexes_checks_and_moved_row_keys_are_drawn() {
     for engine in ["mariadb", "mysql"] {
-        let cases = cases(engine).0;
+        let cases = cases(engine);
         let all = || cases.iter().flat_map(|drawn| &drawn.case.statements);
         let count = |holds: &dyn Fn(&CaseStatement) -> bool| all().filter(|s| holds(s)).count();
         let hinted =
@@ -84,7 +83,7 @@ fn a_row_key_is_assigned_only_where_it_is_the_clustered_key_or_the_old_one_is_re
     for engine in ["mariadb", "mysql", "postgres", "sqlite"] {
         let returns_old = parts(engine).1.supports(Capability::ReturningOld);
         let mut assigning = 0;
-        for drawn in cases(engine).0 {
+        for drawn in cases(engine) {
             for statement in &drawn.case.statements {
                 if !statement.effect.assigned.contains_key("pkey") {
                     continue;
@@ -115,7 +114,6 @@ fn a_row_key_is_assigned_only_where_it_is_the_clustered_key_or_the_old_one_is_re
 #[test]
 fn foreign_keys_and_views_are_drawn_in_some_schemas_and_leave_the_others_as_they_are() {
     for engine in ["mariadb", "mysql", "sqlite", "postgres"] {
-        let (grammar, dialect) = parts(engine);
         let with = GenerateOptions::default();
         let without = GenerateOptions {
             foreign_key_percent: 0,
@@ -126,13 +124,13 @@ fn foreign_keys_and_views_are_drawn_in_some_schemas_and_leave_the_others_as_they
         let mut parent_columns = BTreeSet::new();
         let mut actions = BTreeSet::new();
         for index in (0..200).map(|epoch| epoch * EPOCH) {
-            let drawn = generate(5, index, &with, &grammar, &dialect).case;
+            let drawn = &case(engine, 5, index, &with).case;
             let mentions = |word: &str| drawn.setup.iter().any(|s| s.sql.contains(word));
             let (key, view) = (mentions(" FOREIGN KEY "), mentions(" VIEW "));
             keys += usize::from(key);
             views += usize::from(view);
             if !key && !view {
-                let plain = generate(5, index, &without, &grammar, &dialect).case;
+                let plain = &case(engine, 5, index, &without).case;
                 assert_eq!(drawn, plain, "{engine}: {index}");
             }
             actions.extend(
@@ -182,7 +180,6 @@ fn sessions_of_some_cases_send_prepared_statements_and_send_some_again() {
         ("postgres", true),
         ("sqlite", false),
     ] {
-        let (grammar, dialect) = parts(engine);
         let with = GenerateOptions::default();
         let without = GenerateOptions {
             prepared_percent: 0,
@@ -190,8 +187,8 @@ fn sessions_of_some_cases_send_prepared_statements_and_send_some_again() {
         };
         let (mut cases, mut again) = (0, 0);
         for index in 0..CASES {
-            let drawn = generate(5, index, &with, &grammar, &dialect).case;
-            let plain = generate(5, index, &without, &grammar, &dialect).case;
+            let drawn = &case(engine, 5, index, &with).case;
+            let plain = &case(engine, 5, index, &without).case;
             if drawn.prepared.is_empty() {
                 assert_eq!(drawn, plain, "{engine}: {index}");
                 continue;
@@ -203,7 +200,7 @@ fn sessions_of_some_cases_send_prepared_statements_and_send_some_again() {
                 let kinds = case.statements.iter().map(|s| s.effect.kind);
                 kinds.filter(|kind| begins(*kind)).count()
             };
-            assert_eq!(kinds(&drawn), kinds(&plain), "{engine}: {index}");
+            assert_eq!(kinds(drawn), kinds(plain), "{engine}: {index}");
         }
         let enough = (15..60).contains(&cases) && again >= 20;
         assert_eq!(enough, has_them, "{engine}: {cases}, {again}");
@@ -213,7 +210,7 @@ fn sessions_of_some_cases_send_prepared_statements_and_send_some_again() {
 #[test]
 fn sessions_of_some_cases_begin_with_settings_of_the_optimizer() {
     for engine in ["mariadb", "mysql", "postgres", "sqlite"] {
-        let cases = cases(engine).0;
+        let cases = cases(engine);
         let is_plan = |s: &&CaseStatement| s.effect.setting == Some(Setting::Plan);
         let settings = |drawn: &Generated| drawn.case.statements.iter().filter(is_plan).count();
         let with = cases.iter().filter(|drawn| settings(drawn) > 0).count();
@@ -247,11 +244,10 @@ fn special_indexes_are_drawn_where_the_engine_has_them() {
         " EXCLUDE USING hash ",
     ];
     for (engine, has) in [("postgres", true), ("mysql", false), ("sqlite", false)] {
-        let (grammar, dialect) = parts(engine);
         let options = GenerateOptions::default();
         let epochs = (0..200).map(|epoch| epoch * EPOCH);
-        let cases = epochs.map(|index| generate(5, index, &options, &grammar, &dialect).case);
-        let cases: Vec<TestCase> = cases.collect();
+        let cases = epochs.map(|index| &case(engine, 5, index, &options).case);
+        let cases: Vec<&TestCase> = cases.collect();
         let texts: Vec<&str> = cases
             .iter()
             .flat_map(|case| &case.setup)
@@ -317,7 +313,6 @@ const RARER_OF_MYSQL: [&str; 7] = [
 #[test]
 fn rarer_types_and_collations_are_drawn_in_some_schemas_and_leave_the_others_as_they_are() {
     for (engine, wanted) in RARER {
-        let (grammar, dialect) = parts(engine);
         let with = GenerateOptions::default();
         let without = GenerateOptions {
             extra_type_percent: 0,
@@ -326,13 +321,13 @@ fn rarer_types_and_collations_are_drawn_in_some_schemas_and_leave_the_others_as_
         let (mut schemas, mut unique) = (0, 0);
         let mut drawn_types = BTreeSet::new();
         for index in (0..300).map(|epoch| epoch * EPOCH) {
-            let drawn = generate(5, index, &with, &grammar, &dialect).case;
+            let drawn = &case(engine, 5, index, &with).case;
             let columns = drawn.tables.iter().flat_map(|table| &table.columns);
             let extra = columns
                 .filter(|column| column.name.starts_with('x'))
                 .count();
             if extra == 0 {
-                let plain = generate(5, index, &without, &grammar, &dialect).case;
+                let plain = &case(engine, 5, index, &without).case;
                 assert_eq!(drawn, plain, "{engine}: {index}");
                 continue;
             }
@@ -363,12 +358,12 @@ fn generated_columns_are_stored_and_virtual_where_the_engine_has_them() {
         ("postgres", vec!["STORED", "VIRTUAL"]),
         ("tidb", vec!["STORED"]),
     ] {
-        let (grammar, dialect) = parts(engine);
+        let dialect = &parts(engine).1;
         let options = GenerateOptions::default();
         let first = (0..100).map(|epoch| epoch * EPOCH);
-        let drawn = first.map(|index| generate(5, index, &options, &grammar, &dialect).case);
+        let drawn = first.map(|index| &case(engine, 5, index, &options).case);
         let setups: Vec<Vec<String>> = drawn
-            .map(|case| case.setup.into_iter().map(|s| s.sql).collect())
+            .map(|case| case.setup.iter().map(|s| s.sql.clone()).collect())
             .collect();
         let virtual_indexed = setups.iter().any(|setup| {
             let mut indexes = setup.iter().filter(|sql| sql.contains(" INDEX "));
@@ -389,14 +384,13 @@ fn generated_columns_are_stored_and_virtual_where_the_engine_has_them() {
 #[test]
 fn columns_whose_equal_values_differ_are_not_grouped_shown_once_or_compared_for_the_least() {
     for engine in ["mariadb", "mysql", "postgres", "sqlite"] {
-        let (grammar, dialect) = parts(engine);
         let options = GenerateOptions {
             extra_type_percent: 100,
             ..GenerateOptions::default()
         };
         let mut compared = 0;
         for index in 0..2 * CASES {
-            let drawn = generate(5, index, &options, &grammar, &dialect).case;
+            let drawn = &case(engine, 5, index, &options).case;
             let inexact: BTreeSet<String> = drawn
                 .tables
                 .iter()
@@ -439,7 +433,6 @@ fn sessions_of_some_cases_choose_strict_modes_and_leave_the_others_as_they_are()
         ("postgres", false),
         ("sqlite", false),
     ] {
-        let (grammar, dialect) = parts(engine);
         let with = GenerateOptions::default();
         let without = GenerateOptions {
             mode_percent: 0,
@@ -447,8 +440,8 @@ fn sessions_of_some_cases_choose_strict_modes_and_leave_the_others_as_they_are()
         };
         let (mut cases, mut mixed) = (0, 0);
         for index in 0..CASES {
-            let drawn = generate(5, index, &with, &grammar, &dialect).case;
-            let plain = generate(5, index, &without, &grammar, &dialect).case;
+            let drawn = &case(engine, 5, index, &with).case;
+            let plain = &case(engine, 5, index, &without).case;
             let mode = |s: &&CaseStatement| s.effect.setting == Some(Setting::Mode);
             let chosen: BTreeSet<_> = drawn
                 .statements
@@ -460,7 +453,7 @@ fn sessions_of_some_cases_choose_strict_modes_and_leave_the_others_as_they_are()
                 let others = case.statements.iter().filter(|s| !mode(s));
                 others.map(|s| s.sql.clone()).collect()
             };
-            assert_eq!(sql(&drawn), sql(&plain), "{engine}: {index}");
+            assert_eq!(sql(drawn), sql(plain), "{engine}: {index}");
             cases += usize::from(!chosen.is_empty());
             let all: BTreeSet<_> = drawn.statements.iter().map(|s| s.session).collect();
             mixed += usize::from(!chosen.is_empty() && chosen.len() < all.len());
@@ -475,16 +468,16 @@ fn sessions_of_some_cases_choose_strict_modes_and_leave_the_others_as_they_are()
 #[test]
 fn triggers_are_drawn_in_one_schema_of_twelve_and_are_understood() {
     for (engine, has_triggers) in [("mariadb", true), ("sqlite", true), ("postgres", false)] {
-        let (grammar, dialect) = parts(engine);
+        let dialect = &parts(engine).1;
         let options = GenerateOptions::default();
         let (mut with, mut fired) = (0, 0);
         let mut kinds = BTreeSet::new();
         for index in (0..400).map(|epoch| epoch * EPOCH) {
-            let case = generate(5, index, &options, &grammar, &dialect).case;
+            let case = &case(engine, 5, index, &options).case;
             let is_trigger = |sql: &str| sql.starts_with("CREATE TRIGGER ");
             let triggers: Vec<_> = case.setup.iter().filter(|s| is_trigger(&s.sql)).collect();
             with += usize::from(!triggers.is_empty());
-            assert!(!has_unknown_trigger(&case, &dialect), "{triggers:?}");
+            assert!(!has_unknown_trigger(case, dialect), "{triggers:?}");
             for write in case
                 .statements
                 .iter()

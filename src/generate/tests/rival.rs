@@ -1,24 +1,10 @@
 //! Statements that are aimed at what another session has left open.
 
-use super::parts;
+use super::{beside, case, parts};
 use crate::dialect::Dialect;
-use crate::generate::{GenerateOptions, generate};
+use crate::generate::GenerateOptions;
 use crate::model::{CaseStatement, StatementKind, TestCase, Value};
 use crate::statement::{RowWrite, row_write};
-
-/// A statement that stands while a transaction of another session is open.
-fn beside(case: &TestCase, at: usize) -> impl Iterator<Item = &CaseStatement> {
-    let own = case.statements[at].session;
-    let before = case.statements[..at].iter().enumerate();
-    before.filter_map(move |(earlier, statement)| {
-        let ends = |s: &CaseStatement| {
-            s.id.transaction == statement.id.transaction && s.effect.kind.is_end()
-        };
-        let is_open = !case.statements[earlier..at].iter().any(ends);
-        let is_inside = case.statements.iter().any(ends);
-        (statement.session != own && is_open && is_inside).then_some(statement)
-    })
-}
 
 /// The key of the one row that an INSERT gives.
 fn inserted_key(statement: &CaseStatement, dialect: &Dialect) -> Option<(String, i64)> {
@@ -44,7 +30,7 @@ struct Meetings {
 
 impl Meetings {
     fn of(engine: &str, (rival_percent, late_read_percent): (usize, usize)) -> Self {
-        let (grammar, dialect) = parts(engine);
+        let dialect = &parts(engine).1;
         let options = GenerateOptions {
             rival_percent,
             late_read_percent,
@@ -52,9 +38,9 @@ impl Meetings {
         };
         let mut meetings = Self::default();
         for index in 0..300 {
-            let case = generate(5, index, &options, &grammar, &dialect).case;
+            let case = &case(engine, 5, index, &options).case;
             for at in 0..case.statements.len() {
-                meetings.count(&case, at, &dialect);
+                meetings.count(case, at, dialect);
             }
         }
         meetings
