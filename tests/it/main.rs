@@ -37,6 +37,7 @@ mod hearing;
 mod histories;
 mod innodb_serial;
 mod interruption;
+mod joined_after_wait;
 mod kept_tables;
 mod known_beside;
 mod lock_wait_limits;

@@ -33,9 +33,19 @@ pub(in crate::oracle) enum Allowed {
 /// One way to see: per row of a latitude none for the promised version, else the place of a sight;
 /// and the same of the snapshots.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Choice {
+pub(super) struct SightChoice {
     rows: Vec<Option<usize>>,
     snapshot: Option<usize>,
+}
+
+impl SightChoice {
+    /// Every row as promised.
+    pub(super) fn promised(rows: usize) -> Self {
+        Self {
+            rows: vec![None; rows],
+            snapshot: None,
+        }
+    }
 }
 
 impl Alone<'_> {
@@ -73,7 +83,9 @@ impl Alone<'_> {
                 None => beyond = Some(UndecidedReason::TwoRowsOfOneUniqueKey),
             }
         }
-        if self.is_beyond_looking_again(statement, latitude)? {
+        if self.is_beyond_looking_again(statement, latitude)?
+            || self.is_beyond_reading_again(statement, latitude)?
+        {
             beyond = None;
         }
         if !all {
@@ -103,10 +115,7 @@ impl Alone<'_> {
         if !agrees || latitude.replaced.is_empty() {
             return Ok(judged);
         }
-        let promised = Choice {
-            rows: Vec::new(),
-            snapshot: None,
-        };
+        let promised = SightChoice::promised(0);
         if self.gives(statement, latitude, &[], &promised)? != Some(false) {
             return Ok(judged);
         }
@@ -117,7 +126,7 @@ impl Alone<'_> {
     pub(super) fn newest(&self, id: StatementId, latitude: &Latitude) -> SeenTables {
         let rows: Vec<&RowLatitude> = latitude.rows.iter().collect();
         let last = |row: &&RowLatitude| row.sights.len().checked_sub(1);
-        let newest = Choice {
+        let newest = SightChoice {
             rows: rows.iter().map(last).collect(),
             snapshot: None,
         };
@@ -137,8 +146,13 @@ impl Alone<'_> {
     }
 
     /// The choices that show all rows as of one earlier moment, each with every snapshot.
-    fn moments(&self, id: StatementId, latitude: &Latitude, rows: &[&RowLatitude]) -> Vec<Choice> {
-        let mut found: Vec<Choice> = Vec::new();
+    fn moments(
+        &self,
+        id: StatementId,
+        latitude: &Latitude,
+        rows: &[&RowLatitude],
+    ) -> Vec<SightChoice> {
+        let mut found: Vec<SightChoice> = Vec::new();
         for moment in &latitude.moments {
             let chosen: Option<Vec<Option<usize>>> = rows
                 .iter()
@@ -148,7 +162,7 @@ impl Alone<'_> {
                 continue;
             };
             for snapshot in snapshots(latitude.snapshots.len()) {
-                let choice = Choice {
+                let choice = SightChoice {
                     rows: chosen.clone(),
                     snapshot,
                 };
@@ -189,7 +203,7 @@ impl Alone<'_> {
         statement: &CaseStatement,
         latitude: &Latitude,
         rows: &[&RowLatitude],
-        choice: &Choice,
+        choice: &SightChoice,
     ) -> Result<Option<bool>, EngineError> {
         let seen = self.as_chosen(statement.id, latitude, rows, choice, Passed::Stand);
         if !self.can_stand(&seen) {
@@ -221,13 +235,24 @@ impl Alone<'_> {
         Ok(Some(self.does_the_same(statement, without, true)?))
     }
 
+    /// The tables as this choice shows them to a statement that does nothing by a row which its cursor passed over.
+    pub(super) fn as_used(
+        &self,
+        id: StatementId,
+        latitude: &Latitude,
+        rows: &[&RowLatitude],
+        choice: &SightChoice,
+    ) -> SeenTables {
+        self.as_chosen(id, latitude, rows, choice, Passed::Away)
+    }
+
     /// The tables as this choice shows them.
     fn as_chosen(
         &self,
         id: StatementId,
         latitude: &Latitude,
         rows: &[&RowLatitude],
-        choice: &Choice,
+        choice: &SightChoice,
         passed: Passed,
     ) -> SeenTables {
         let mut place = self.promised(id);
@@ -313,7 +338,7 @@ fn snapshots(count: usize) -> impl Iterator<Item = Option<usize>> {
 
 /// Choices with the fewest rows otherwise than promised first, the promised view left out; and whether
 /// these are all.
-fn choices(rows: &[&RowLatitude], snapshot_count: usize) -> (Vec<Choice>, bool) {
+pub(super) fn choices(rows: &[&RowLatitude], snapshot_count: usize) -> (Vec<SightChoice>, bool) {
     let mut found = Vec::new();
     let mut level = vec![vec![None; rows.len()]];
     for _ in 0..=rows.len() {
@@ -322,7 +347,7 @@ fn choices(rows: &[&RowLatitude], snapshot_count: usize) -> (Vec<Choice>, bool) 
                 if found.len() == MIXES {
                     return (found, false);
                 }
-                let choice = Choice {
+                let choice = SightChoice {
                     rows: chosen.clone(),
                     snapshot,
                 };
@@ -359,20 +384,20 @@ fn one_more(level: &[Vec<Option<usize>>], rows: &[&RowLatitude]) -> Vec<Vec<Opti
 }
 
 /// Whether a choice shows this row in the promised version.
-fn stands_as_promised(row: &(String, RowId), rows: &[&RowLatitude], choice: &Choice) -> bool {
+fn stands_as_promised(row: &(String, RowId), rows: &[&RowLatitude], choice: &SightChoice) -> bool {
     let mut chosen = rows.iter().zip(&choice.rows);
     !chosen.any(|(other, sight)| sight.is_some() && other.table == row.0 && other.row == row.1)
 }
 
 /// The registered behaviour that a choice needs; none where all rows are as promised.
-fn doubt(rows: &[&RowLatitude], choice: &Choice) -> Option<Doubt> {
+fn doubt(rows: &[&RowLatitude], choice: &SightChoice) -> Option<Doubt> {
     sights(rows, choice).map(|(_, doubt)| *doubt).min()
 }
 
 /// What a choice shows otherwise than promised.
 fn sights<'l>(
     rows: &[&'l RowLatitude],
-    choice: &Choice,
+    choice: &SightChoice,
 ) -> impl Iterator<Item = &'l (Sight, Doubt)> {
     let rows = rows.iter().zip(&choice.rows);
     rows.filter_map(|(row, sight)| Some(&row.sights[(*sight)?]))
