@@ -17,6 +17,21 @@ pub(super) fn share_a_table(
     statement.is_none_or(|statement| may_meet(evidence, statement, other))
 }
 
+/// Whether another statement is DDL of a table that this one names, or that a foreign key joins with one.
+pub(super) fn changes_a_table_of(
+    evidence: &Evidence,
+    record: &StatementRecord,
+    other: &CaseStatement,
+) -> bool {
+    let statement = evidence.case.statement(record.id);
+    let is_known = other.effect.storage_change.is_some();
+    let meet = |own: &CaseStatement| {
+        !reached_tables(evidence, own).is_disjoint(&reached_tables(evidence, other))
+    };
+    other.effect.kind == StatementKind::PhysicalDdl
+        && (!is_known || statement.is_none_or(|own| !names_its_tables(own) || meet(own)))
+}
+
 /// The same of two statements of the case.
 pub(super) fn may_meet(evidence: &Evidence, one: &CaseStatement, other: &CaseStatement) -> bool {
     let all_known = names_its_tables(one) && names_its_tables(other);

@@ -17,7 +17,7 @@ use crate::model::{
 };
 use crate::oracle::Evidence;
 use crate::reproducer::case_of;
-use Got::{Done, Ends, Refused, WaitsTooLong};
+use Got::{Done, DoneAtLast, Ends, Refused, WaitsTooLong};
 
 /// How a statement is answered.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +29,8 @@ enum Got {
     Ends(ErrorClass),
     /// It is seen waiting, and is refused for the time.
     WaitsTooLong,
+    /// It is seen waiting, and is done when all others have been answered.
+    DoneAtLast,
 }
 
 /// A statement of a session and its answer, which comes before the next statement is sent.
@@ -76,19 +78,27 @@ fn execution_of(case: &TestCase, answers: impl Iterator<Item = Got>) -> Executio
     let mut tick = 0;
     for (statement, got) in case.statements.iter().zip(answers) {
         let (id, explicit) = (statement.id, case.is_explicit(statement.id.transaction));
-        let (sent, answered) = (Tick(tick + 1), Tick(tick + 2));
+        let sent = Tick(tick + 1);
+        let answered = match got {
+            DoneAtLast => Tick(u32::MAX),
+            Done | Refused(_) | Ends(_) | WaitsTooLong => Tick(tick + 2),
+        };
         tick += 2;
         let status = match (statement.effect.kind, got) {
             (_, Ends(_)) => Some(TransactionStatus::Aborted(answered)),
-            (StatementKind::Commit, Done) => Some(TransactionStatus::Committed(answered)),
-            (StatementKind::Rollback, Done) => Some(TransactionStatus::Aborted(answered)),
-            (_, Done) => (!explicit).then_some(TransactionStatus::Committed(answered)),
+            (StatementKind::Commit, Done | DoneAtLast) => {
+                Some(TransactionStatus::Committed(answered))
+            }
+            (StatementKind::Rollback, Done | DoneAtLast) => {
+                Some(TransactionStatus::Aborted(answered))
+            }
+            (_, Done | DoneAtLast) => (!explicit).then_some(TransactionStatus::Committed(answered)),
             (_, Refused(_) | WaitsTooLong) => {
                 (!explicit).then_some(TransactionStatus::Aborted(answered))
             }
         };
         let class = match got {
-            Done => None,
+            Done | DoneAtLast => None,
             Refused(class) | Ends(class) => Some(class),
             WaitsTooLong => Some(ErrorClass::LockTimeout),
         };
@@ -103,7 +113,7 @@ fn execution_of(case: &TestCase, answers: impl Iterator<Item = Got>) -> Executio
         let record = StatementRecord {
             id,
             sent,
-            waiting: matches!(got, WaitsTooLong).then_some(sent),
+            waiting: matches!(got, WaitsTooLong | DoneAtLast).then_some(sent),
             waited_for: Vec::new(),
             answered,
             outcome,

@@ -8,7 +8,7 @@ use super::super::storage_changed;
 use super::beside::{ended_before, is_of_another_session, touches_tables};
 use super::circle::{another_is_under_way, may_be_in_a_circle};
 use super::session_locks::another_locks_tables;
-use super::shared_tables::{another_conflicts, share_a_table};
+use super::shared_tables::{another_conflicts, changes_a_table_of, share_a_table};
 use super::waiting::{may_wait, takes_locks};
 use crate::dialect::{Capability, RejectionEnd, SerializationCause};
 use crate::model::{
@@ -165,8 +165,9 @@ fn cause(
         ),
         ErrorClass::LockTimeout => (
             another_overlaps(evidence, record, held_since(evidence, record), |s| {
-                (takes_locks(evidence, s) || (locks_a_table && touches_tables(s)))
-                    && share_a_table(evidence, record, s)
+                let may_hold = takes_locks(evidence, s) || (locks_a_table && touches_tables(s));
+                may_hold && share_a_table(evidence, record, s)
+                    || changes_a_table_of(evidence, record, s)
             }) || another_locks_tables(evidence, record, held_since(evidence, record))
                 || waited_for_statistics(evidence, record),
             "another session with locks in a table of this one",

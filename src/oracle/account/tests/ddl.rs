@@ -3,7 +3,7 @@
 use super::{Got, Place};
 use crate::dialect::dialect_of;
 use crate::model::{ErrorClass, FindingKind, IsolationLevel};
-use Got::{Done, Refused, WaitsTooLong};
+use Got::{Done, DoneAtLast, Refused, WaitsTooLong};
 
 const WRITE: &str = "UPDATE t SET vkey = 3 WHERE pkey = 1";
 
@@ -38,4 +38,21 @@ fn ddl_that_changes_no_row_is_not_refused_for_one() {
     assert_eq!(refused(rebuilds, ErrorClass::Check), needless);
     let unique = "CREATE UNIQUE INDEX i ON t (vkey)";
     assert_eq!(refused(unique, ErrorClass::Duplicate), None);
+}
+
+#[test]
+fn a_statement_is_refused_for_ddl_of_its_table_that_is_under_way_and_for_no_other() {
+    let said = |ddl| {
+        let level = IsolationLevel::ReadCommitted;
+        let reads = "SELECT * FROM t WHERE pkey = 1 FOR UPDATE NOWAIT";
+        Place::new(dialect_of("mariadb", "10.11.6"), level).said(&[
+            (1, "BEGIN", Done),
+            (2, ddl, DoneAtLast),
+            (1, reads, Refused(ErrorClass::LockTimeout)),
+            (1, "COMMIT", Done),
+        ])
+    };
+    assert_eq!(said("ALTER TABLE t FORCE, ALGORITHM=COPY"), None);
+    let needless = Some(FindingKind::RefusalWithoutCause);
+    assert_eq!(said("ALTER TABLE u FORCE, ALGORITHM=COPY"), needless);
 }
