@@ -133,6 +133,17 @@ impl Alone<'_> {
         self.as_chosen(id, latitude, &rows, &newest, Passed::Stand)
     }
 
+    /// The promised tables without the rows of a latitude.
+    pub(super) fn unchanged(&self, id: StatementId, latitude: &Latitude) -> SeenTables {
+        let mut unchanged = self.promised(id);
+        for row in &latitude.rows {
+            if let Some(contents) = unchanged.get_mut(&row.table) {
+                contents.remove(&row.row);
+            }
+        }
+        unchanged
+    }
+
     /// The rows of a latitude without those that the statement wrote: it had them under a lock, in the
     /// newest version.
     fn untouched<'l>(

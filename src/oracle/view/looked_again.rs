@@ -103,12 +103,7 @@ impl Alone<'_> {
             return Ok(false);
         };
         let now = self.newest(statement.id, latitude);
-        let mut without = self.promised(statement.id);
-        for row in &latitude.rows {
-            if let Some(contents) = without.get_mut(&row.table) {
-                contents.remove(&row.row);
-            }
-        }
+        let without = self.unchanged(statement.id, latitude);
         let (Some(Outcome::Rows(most)), Some(Outcome::Rows(least))) =
             (self.answer(sql, &now)?, self.answer(sql, &without)?)
         else {

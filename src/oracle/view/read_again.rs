@@ -43,12 +43,7 @@ impl Alone<'_> {
             }
             shown.push(tables);
         }
-        let mut unchanged = self.promised(statement.id);
-        for row in &latitude.rows {
-            if let Some(contents) = unchanged.get_mut(&row.table) {
-                contents.remove(&row.row);
-            }
-        }
+        let unchanged = self.unchanged(statement.id, latitude);
         let kind = statement.effect.kind;
         if matches!(kind, StatementKind::Update | StatementKind::Delete) {
             return self.writes_beside(statement, latitude, (&unchanged, &shown));
