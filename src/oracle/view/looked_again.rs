@@ -8,7 +8,7 @@ use crate::engine::EngineError;
 use crate::model::{CaseStatement, Doubt, Outcome, StatementKind, UndecidedReason};
 use crate::observe::{Latitude, RowId, Sight};
 use crate::oracle::compare;
-use crate::statement::{count_mentions, shows_each_row};
+use crate::statement::shows_each_row;
 
 impl Alone<'_> {
     /// Whether a statement of several tables did what looking again at these rows cannot have done.
@@ -93,8 +93,7 @@ impl Alone<'_> {
             .lock
             .is_some_and(|lock| rules.keeps_changes_out(lock));
         // Of a table that is joined to itself the clause may lock one of the two, and the other stays as it was.
-        let mut uses = effect.uses.iter();
-        let is_plain = uses.all(|used| count_mentions(sql, &used.table, dialect) == Some(1))
+        let is_plain = self.names_each_table_once(statement)
             && keeps_changes_out
             && shows_each_row(sql, effect, dialect);
         let record = evidence.execution.records.get(&statement.id);

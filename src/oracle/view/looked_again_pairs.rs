@@ -99,14 +99,12 @@ impl Alone<'_> {
     /// version. None where a table is named twice, or rows may have been met in several versions.
     fn changed_pairs(&self, statement: &CaseStatement, latitude: &Latitude) -> Vec<Pair> {
         let promised = self.promised(statement.id);
-        let dialect = &self.evidence.dialect;
         let mut uses = statement.effect.uses.iter();
-        let is_named_once = |table: &str| count_mentions(&statement.sql, table, dialect) == Some(1);
         let tables: Vec<(&String, &Contents)> = promised.iter().collect();
         let [first, second] = tables.as_slice() else {
             return Vec::new();
         };
-        if !uses.all(|used| !used.role.is_unnamed() && is_named_once(&used.table)) {
+        if uses.any(|used| used.role.is_unnamed()) || !self.names_each_table_once(statement) {
             return Vec::new();
         }
         let met = self.surely_met(statement, latitude);

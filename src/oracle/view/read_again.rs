@@ -30,7 +30,7 @@ impl Alone<'_> {
             return Ok(false);
         }
         let rows: Vec<&RowLatitude> = latitude.rows.iter().collect();
-        let (mut mixes, all) = choices(&rows, latitude.snapshots.len());
+        let (mut mixes, all) = choices(&rows, 0);
         if !all {
             return Ok(false);
         }
@@ -55,7 +55,7 @@ impl Alone<'_> {
     }
 
     /// Of a table that is named twice each reading may show another version of a row.
-    fn names_each_table_once(&self, statement: &CaseStatement) -> bool {
+    pub(super) fn names_each_table_once(&self, statement: &CaseStatement) -> bool {
         let dialect = &self.evidence.dialect;
         let mut uses = statement.effect.uses.iter();
         uses.all(|used| count_mentions(&statement.sql, &used.table, dialect) == Some(1))
